@@ -1,0 +1,15 @@
+/* builders.h - where ir/ finds the bodies that are code (rows with TN_BUILDER): decomp/ stands above ir/ and hands its table down. */
+#ifndef TENON_BUILDERS_H
+#define TENON_BUILDERS_H
+#include "ir/ir.h"
+
+/* one builder: adds the nodes of n's definition to ir.  n is a node of g; operands are values of ir; results go to out.
+ * Sizes in n's attributes are g's: tn_size_import them. */
+struct tn_builder { uint32_t prim; void (*build)(struct tn_ir *ir, const struct tn_graph *g, const struct tn_node *n, const uint32_t *operands, uint32_t *out); };
+TN_SPAN(tn_builder);
+
+void tn_ir_set_builders(const struct tn_builder_rows *rows);  /* borrowed for the life of the process; any thread, the last call counts */
+
+/* tn_ir_open - add the definition of n to ir, text or builder.  0: an atom, a host operation, or no body for these dtypes */
+int tn_ir_open(struct tn_ir *ir, const struct tn_graph *g, const struct tn_node *n, const uint32_t *operands, uint32_t *out);
+#endif
