@@ -14,7 +14,7 @@ def compiles(cmd, header, include, suffix):
 
 include, cc = sys.argv[1], sys.argv[2:]
 cxx = next((c for c in ("g++", "c++", "clang++") if shutil.which(c)), None)
-headers = sorted(h for h in os.listdir(os.path.join(include, "tenon")) if h.endswith((".h", ".def")))
+headers = sorted(h for h in os.listdir(os.path.join(include, "tenon")) if h.endswith(".h") or h == "prims.def")
 good = [compiles(cc + ["-std=c11"], h, include, ".c") for h in headers]
 if cxx:
 	good += [compiles([cxx, "-std=c++17"], h, include, ".cc") for h in headers]
