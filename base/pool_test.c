@@ -58,6 +58,25 @@ static void test_sleepers_wake(void **state)
 	tn_pool_destroy(p);
 }
 
+static void slow_hit(void *arg, uint64_t i)
+{
+	usleep(i ? 2000 : 20);
+	hit(arg, i);
+}
+
+/* The caller is done first and has to sleep until the others are. */
+static void test_caller_waits(void **state)
+{
+	(void)state;
+	struct tn_pool *p = tn_pool_create(2);
+	for (uint32_t again = 0; again < 20; again++) {
+		struct count c = { .p = p };
+		tn_pool_parallel(p, 3, slow_hit, &c);
+		check_hits(&c, 3, 1);
+	}
+	tn_pool_destroy(p);
+}
+
 struct meeting { struct tn_barrier b; uint32_t at[16], n, ranks; struct tn_pool *p; };
 
 /* After each meeting everyone has written the round before. */
@@ -206,9 +225,9 @@ static void test_quotas(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_item_once), cmocka_unit_test(test_sleepers_wake), cmocka_unit_test(test_team_meets),
-		cmocka_unit_test(test_nested_runs_inline), cmocka_unit_test(test_many_callers), cmocka_unit_test(test_threads_variable),
-		cmocka_unit_test(test_quotas),
+		cmocka_unit_test(test_every_item_once), cmocka_unit_test(test_sleepers_wake), cmocka_unit_test(test_caller_waits),
+		cmocka_unit_test(test_team_meets), cmocka_unit_test(test_nested_runs_inline), cmocka_unit_test(test_many_callers),
+		cmocka_unit_test(test_threads_variable), cmocka_unit_test(test_quotas),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
