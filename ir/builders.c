@@ -1,4 +1,4 @@
-/* builders.c - the table of C builders that decomp/ hands down, and opening a node by text or by builder. */
+/* builders.c - the table of C builders that decomp/ hands down, and opening nodes by text or by builder, one or all. */
 #include "ir/builders.h"
 #include <stdatomic.h>
 
@@ -24,4 +24,65 @@ int tn_ir_open(struct tn_ir *ir, const struct tn_graph *g, const struct tn_node 
 			return 1;
 		}
 	return 0;
+}
+
+/* ---- all of them: a body is built in a graph of its own, whose nodes are then walked like the caller's */
+struct opening { struct tn_ir *to; int (*keep)(void *, const struct tn_graph *, uint32_t); void *ctx; };
+
+static void open_graph(const struct opening *o, struct tn_remap *m);
+
+static struct tn_ir *body_of(const struct tn_graph *g, const struct tn_node *n, struct tn_arena *a)
+{
+	struct tn_ir *b = tn_ir_create(a, NULL);
+	uint32_t *in = tn_array(a, uint32_t, n->n_in + 1), *out = tn_array(a, uint32_t, n->n_out + 1);
+	for (uint32_t i = 0; i < n->n_in; i++) {
+		const uint32_t v = tn_in(g, n, i), rank = tn_rank(g, v);
+		uint32_t *dims = tn_array(a, uint32_t, rank + 1);
+		for (uint32_t d = 0; d < rank; d++)
+			dims[d] = tn_size_import(b, g, tn_shape(g, v)[d]);
+		in[i] = tn_ir_input(b, NULL, tn_val(g, v)->dtype, rank, dims);
+	}
+	tn_ir_origin(b, n->origin == TN_NOTHING ? NULL : tn_str_at(g, n->origin));
+	if (!tn_ir_open(b, g, n, in, out))
+		return NULL;
+	for (uint32_t i = 0; i < n->n_out; i++)
+		tn_ir_output(b, NULL, out[i]);
+	return b;
+}
+
+static void open_node(const struct opening *o, struct tn_remap *m, uint32_t node)
+{
+	const struct tn_graph *g = m->from;
+	const struct tn_node *n = &g->nodes.at[node];
+	const struct tn_prim_info *info = tn_prim_info(n->prim);
+	if (info == NULL || info->flags & (TN_ATOM | TN_HOST_OP) || (o->keep != NULL && o->keep(o->ctx, g, node))) {
+		tn_remap_node(o->to, m, n);
+		return;
+	}
+	const struct tn_ir *b = body_of(g, n, o->to->arena);
+	if (b == NULL)
+		tn_raise(o->to->arena->diag, TN_E_UNSUPPORTED, "node %u: %s has no definition for %s", node, info->name,
+			n->n_in ? tn_dtype_name(tn_val(g, tn_in(g, n, 0))->dtype) : "its dtype");
+	struct tn_remap inner = tn_remap_begin(o->to, &b->g);
+	for (uint32_t i = 0; i < n->n_in; i++)
+		inner.value[b->g.operands[b->g.in0 + i]] = tn_remap_value(o->to, m, tn_in(g, n, i));
+	open_graph(o, &inner);
+	for (uint32_t i = 0; i < n->n_out; i++)
+		m->value[tn_out(g, n, i)] = tn_remap_value(o->to, &inner, b->g.operands[b->g.out0 + i]);
+}
+
+static void open_graph(const struct opening *o, struct tn_remap *m)
+{
+	for (uint32_t i = 0; i < m->from->nodes.count; i++)
+		open_node(o, m, i);
+}
+
+struct tn_ir *tn_ir_open_all(const struct tn_graph *g, int (*keep)(void *, const struct tn_graph *, uint32_t), void *ctx, struct tn_arena *a)
+{
+	const struct opening o = { tn_ir_create(a, tn_str_at(g, g->name)), keep, ctx };
+	struct tn_remap m = tn_remap_begin(o.to, g);
+	tn_remap_inputs(o.to, &m);
+	open_graph(&o, &m);
+	tn_remap_outputs(o.to, &m);
+	return o.to;
 }

@@ -12,4 +12,8 @@ void tn_ir_set_builders(const struct tn_builder_rows *rows);  /* borrowed for th
 
 /* tn_ir_open - add the definition of n to ir, text or builder.  0: an atom, a host operation, or no body for these dtypes */
 int tn_ir_open(struct tn_ir *ir, const struct tn_graph *g, const struct tn_node *n, const uint32_t *operands, uint32_t *out);
+
+/* tn_ir_open_all - g with each node for which keep says 0 replaced by its definition, recursively (decomp.h, tn_expand).
+ * keep NULL: down to atoms. */
+struct tn_ir *tn_ir_open_all(const struct tn_graph *g, int (*keep)(void *ctx, const struct tn_graph *g, uint32_t node), void *ctx, struct tn_arena *a);
 #endif
