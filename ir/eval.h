@@ -7,7 +7,6 @@
 #define TENON_EVAL_H
 #include "ir/ir.h"
 
-#define TN_EVAL_RANK 8
 
 struct ev {                    /* one node being evaluated */
 	const struct tn_graph *g;
