@@ -62,8 +62,8 @@ void ev_shape(const struct tn_graph *g, const struct tn_node *n, uint32_t value,
 	size_t count = 1;
 	x->dtype = tn_val(g, value)->dtype;
 	x->rank = tn_rank(g, value);
-	if (x->rank > TN_EVAL_RANK)
-		tn_raise(d, TN_E_RANGE, "%s: rank %u is more than %d", n ? tn_prim_name(n->prim) : "value", x->rank, TN_EVAL_RANK);
+	if (x->rank > TN_RANK_MAX)
+		tn_raise(d, TN_E_RANGE, "%s: rank %u is more than %d", n ? tn_prim_name(n->prim) : "value", x->rank, TN_RANK_MAX);
 	for (uint32_t i = 0; i < x->rank; i++) {
 		x->dims[i] = size_value(g, n, shape[i], symbols, d);
 		if (x->dims[i] < 0)

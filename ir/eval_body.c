@@ -45,7 +45,7 @@ static struct tn_ir *concrete(const struct ev *e, uint64_t flat_n)
 	uint32_t *in = tn_array(e->a, uint32_t, n->n_in + 1);
 	struct tn_attr_in *attrs = tn_array(e->a, struct tn_attr_in, n->n_attr + 1);
 	for (uint32_t i = 0; i < n->n_in; i++) {
-		uint32_t dims[TN_EVAL_RANK];
+		uint32_t dims[TN_RANK_MAX];
 		for (uint32_t d = 0; d < e->in[i].rank; d++)
 			dims[d] = tn_size_const(ir, e->in[i].dims[d]);
 		if (flat_n > 0)

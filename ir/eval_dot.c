@@ -75,7 +75,7 @@ static void arrange(const struct ev *e, uint32_t side, int64_t *order, uint64_t 
 
 void ev_dot(struct ev *e)
 {
-	int64_t order[TN_EVAL_RANK];
+	int64_t order[TN_RANK_MAX];
 	uint64_t s[4], k;
 	const struct tn_array *x = &e->in[0], *y = &e->in[1];
 	const uint32_t to = wide(e);

@@ -54,7 +54,7 @@ void ev_strides(const int64_t *dims, uint32_t rank, int64_t *strides)
 const void *ev_gathered(struct ev *e, const struct tn_array *x, const int64_t *order, uint32_t n)
 {
 	struct ev_move m = { .from = x->at, .rank = n, .elem = tn_dtype_bytes(x->dtype) };
-	int64_t strides[TN_EVAL_RANK];
+	int64_t strides[TN_RANK_MAX];
 	uint32_t same = n == x->rank;
 	ev_strides(x->dims, x->rank, strides);
 	for (uint32_t d = 0; d < n; d++) {
@@ -83,7 +83,7 @@ static struct ev_move into_result(const struct ev *e)
 void ev_broadcast(struct ev *e)
 {
 	struct ev_move m = into_result(e);
-	int64_t strides[TN_EVAL_RANK];
+	int64_t strides[TN_RANK_MAX];
 	uint32_t n;
 	const int64_t *where = tn_attr_ints(e->g, e->n, TN_ATTR_dims, &n);
 	ev_strides(e->in[0].dims, e->in[0].rank, strides);
@@ -95,7 +95,7 @@ void ev_broadcast(struct ev *e)
 void ev_permute(struct ev *e)
 {
 	struct ev_move m = into_result(e);
-	int64_t strides[TN_EVAL_RANK];
+	int64_t strides[TN_RANK_MAX];
 	uint32_t n;
 	const int64_t *perm = tn_attr_ints(e->g, e->n, TN_ATTR_perm, &n);
 	ev_strides(e->in[0].dims, e->in[0].rank, strides);
@@ -115,7 +115,7 @@ void ev_reshape(struct ev *e)
 void ev_slice(struct ev *e)
 {
 	struct ev_move m = into_result(e);
-	int64_t strides[TN_EVAL_RANK], offset = 0;
+	int64_t strides[TN_RANK_MAX], offset = 0;
 	uint32_t n;
 	const int64_t *start = ev_sizes(e, TN_ATTR_start, &n), *step = tn_attr_ints(e->g, e->n, TN_ATTR_step, &n);
 	const struct tn_array *x = &e->in[0];
@@ -136,7 +136,7 @@ void ev_pad(struct ev *e)
 {
 	const struct tn_array *x = &e->in[0], *o = e->out;
 	struct ev_move m = { .rank = o->rank, .elem = tn_dtype_bytes(o->dtype) };
-	int64_t strides[TN_EVAL_RANK], to_strides[TN_EVAL_RANK], to = 0, from = 0;
+	int64_t strides[TN_RANK_MAX], to_strides[TN_RANK_MAX], to = 0, from = 0;
 	uint32_t n;
 	const int64_t *low = ev_sizes(e, TN_ATTR_low, &n), *interior = tn_attr_ints(e->g, e->n, TN_ATTR_interior, &n);
 	ev_fill(o->at, e->in[1].at, m.elem, ev_count(o));
@@ -168,7 +168,7 @@ void ev_window(struct ev *e)
 	uint32_t n, k;
 	const int64_t *dims = tn_attr_ints(e->g, e->n, TN_ATTR_dims, &n);
 	const int64_t *stride = tn_attr_ints(e->g, e->n, TN_ATTR_stride, &k), *dilation = tn_attr_ints(e->g, e->n, TN_ATTR_dilation, &k);
-	int64_t strides[TN_EVAL_RANK];
+	int64_t strides[TN_RANK_MAX];
 	ev_strides(x->dims, x->rank, strides);
 	memcpy(m.from_stride, strides, x->rank * sizeof *strides);
 	for (uint32_t i = 0; i < n; i++) {

@@ -83,7 +83,7 @@ void ev_reduce(struct ev *e)
 {
 	const struct tn_array *x = &e->in[0];
 	const enum op op = e->n->prim == TN_sum ? ADD : e->n->prim == TN_prod ? MUL : e->n->prim == TN_reduce_max ? MAX : MIN;
-	int64_t order[TN_EVAL_RANK];
+	int64_t order[TN_RANK_MAX];
 	uint32_t n, n_kept = 0, reduced = 0;
 	uint64_t k = 1;
 	const int64_t *axes = tn_attr_ints(e->g, e->n, TN_ATTR_axes, &n);
@@ -106,7 +106,7 @@ void ev_cumulate(struct ev *e)
 	const uint32_t axis = (uint32_t)tn_attr_int(e->g, e->n, TN_ATTR_axis, 0), op = (uint32_t)tn_attr_int(e->g, e->n, TN_ATTR_op, ADD);
 	const int exclusive = tn_attr_int(e->g, e->n, TN_ATTR_exclusive, 0) != 0, reverse = tn_attr_int(e->g, e->n, TN_ATTR_reverse, 0) != 0;
 	struct ev_move back = { .to = e->out->at, .rank = x->rank, .elem = tn_dtype_bytes(x->dtype) };
-	int64_t order[TN_EVAL_RANK], strides[TN_EVAL_RANK];
+	int64_t order[TN_RANK_MAX], strides[TN_RANK_MAX];
 	uint32_t n = 0;
 	if (op < ADD || op >= OPS)
 		tn_raise(e->a->diag, TN_E_ARG, "%s: op %u is not one of add, mul, max, min", ev_name(e), op);
