@@ -1,0 +1,277 @@
+/* instance.c - bindings of one call: symbol values, sizes, arenas, launch structs ready to be patched.  Kept for the next call
+ * with the same symbol values; calls in flight never share one. */
+#include <stdlib.h>
+#include <string.h>
+#include "host/exec.h"
+
+#define IDLE_MAX 8          /* bindings kept ready; beyond it the one unused for longest goes */
+
+static uint32_t align_of(const struct tn_session *s, uint32_t domain, uint32_t *space)
+{
+	uint32_t align = 64;
+	*space = 0;
+	if (!domain) return align;
+	const struct tn_space_rows *rows = &s->place[domain - 1].device->spaces;
+	for (uint64_t i = rows->count; i-- > 0;)
+		if (rows->at[i].kind == TN_SPACE_DEVICE || rows->at[i].kind == TN_SPACE_SHARED) *space = (uint32_t)i;
+	if (rows->count && rows->at[*space].align > align) align = (uint32_t)rows->at[*space].align;
+	return align;
+}
+
+/* values of a table of sizes, each row once, in order; INT64_MIN marks what overflows or divides by zero */
+static void eval_table(const struct tn_size_rows *rows, const int64_t *symbols, int64_t *out)
+{
+	for (uint64_t i = 0; i < rows->count; i++) {
+		const struct tn_size *r = &rows->at[i];
+		int64_t x, y, z = INT64_MIN;
+		if (r->op == TN_SIZE_CONST) { out[i] = r->value; continue; }
+		if (r->op == TN_SIZE_SYM) { out[i] = symbols[r->a]; continue; }
+		x = out[r->a]; y = out[r->b];
+		if (x == INT64_MIN || y == INT64_MIN) { out[i] = z; continue; }
+		switch (r->op) {
+		case TN_SIZE_ADD: if (__builtin_add_overflow(x, y, &z)) z = INT64_MIN; break;
+		case TN_SIZE_MUL: if (__builtin_mul_overflow(x, y, &z)) z = INT64_MIN; break;
+		case TN_SIZE_DIV: if (y) { z = x / y; z -= (x % y != 0) && ((x < 0) != (y < 0)); } break;
+		case TN_SIZE_MOD: if (y) { z = x % y; if (z && ((z < 0) != (y < 0))) z += y; } break;
+		case TN_SIZE_MIN: z = x < y ? x : y; break;
+		case TN_SIZE_MAX: z = x > y ? x : y; break;
+		default: break;
+		}
+		out[i] = z;
+	}
+}
+
+/* ---- arenas of one segment */
+static int32_t room_host(struct tn_instance *in, uint32_t segment, uint64_t size, struct tn_diag *d)
+{
+	if (in->host_room[segment] >= size) return TN_OK;
+	free(in->host_arena[segment]);
+	in->host_room[segment] = 0;
+	in->host_arena[segment] = aligned_alloc(64, (size + 127) / 64 * 64);
+	if (!in->host_arena[segment]) return tn_fail(d, TN_E_NOMEM, "run: no memory for %llu bytes of intermediate values", (unsigned long long)size);
+	in->host_room[segment] = size;
+	return TN_OK;
+}
+
+static int32_t room_device(struct tn_instance *in, uint32_t k, uint32_t domain, uint32_t space, uint64_t size, struct tn_diag *d)
+{
+	const struct tn_place *p = &in->x->s->place[domain - 1];
+	struct tn_device *dev = in->x->s->placed[domain - 1]->handle;
+	if (in->dev_room[k] >= size) return TN_OK;
+	p->backend->release(in->dev_arena[k]);
+	in->dev_arena[k] = NULL;
+	in->dev_room[k] = 0;
+	tn_fail_clear();
+	int32_t st = p->backend->alloc(dev, space, size, 0, &in->dev_arena[k]);
+	if (st == TN_E_NOMEM && p->backend->trim(dev, 2) == TN_OK) st = p->backend->alloc(dev, space, size, 0, &in->dev_arena[k]);
+	if (st != TN_OK) return tn_plugin_failed(in->x->s, domain - 1, "alloc", st, d);
+	in->dev_room[k] = size;
+	return TN_OK;
+}
+
+static int32_t lay_out(struct tn_instance *in, uint32_t segment, uint32_t domain, struct tn_diag *d)
+{
+	const struct tn_plan *plan = in->x->c.plan;
+	uint32_t space, align = align_of(in->x->s, domain, &space), k = segment * plan->n_domains + domain;
+	uint64_t size = tn_plan_layout(plan, segment, domain, align, in->bytes, in->offsets, &in->arena);
+	if (!size) return TN_OK;
+	int32_t st = domain ? room_device(in, k, domain, space, size, d) : room_host(in, segment, size, d);
+	for (uint32_t b = 0; b < plan->n_buffers && st == TN_OK; b++) {
+		const struct tn_plan_buffer *pb = &plan->buffers[b];
+		if (pb->home != TN_HOME_ARENA || pb->segment != segment || pb->domain != domain) continue;
+		in->refs[b] = (struct tn_ref){ domain ? in->dev_arena[k] : NULL,
+			in->offsets[b] + (domain ? 0 : (uint64_t)(uintptr_t)in->host_arena[segment]), in->bytes[b] };
+	}
+	return st;
+}
+
+/* ---- launch structs */
+static int32_t fill_launch(struct tn_instance *in, uint32_t i, uint64_t *scratch, struct tn_diag *d)
+{
+	const struct tn_plan_launch *pl = &in->x->c.plan->launches[i];
+	for (uint32_t k = 0; k < pl->n_buffers; k++) in->args[i][k] = in->refs[pl->buffers[k]];
+	if (pl->program == TN_NOTHING) return TN_OK;
+	const struct tn_plan_program *pr = &in->x->c.programs[pl->program];
+	const int64_t *v = in->sizes[pl->program];
+	struct tn_launch *l = &in->launches[i].l;
+	for (uint32_t k = 0; k < pr->n_scalars; k++) in->scalars[i][k] = v[pr->scalars[k]];
+	*l = (struct tn_launch){ .head = TN_HEAD(tn_launch, TN_KIND_LAUNCH), .buffers = in->args[i], .n_buffers = pl->n_buffers,
+		.scalars = in->scalars[i], .n_scalars = pr->n_scalars };
+	for (int k = 0; k < 3; k++) {
+		int64_t n = pr->interpret ? 1 : v[pr->grid[k]];        /* handle 1 is the constant 1 */
+		if (n < 0 || n > UINT32_MAX) return tn_fail(d, TN_E_RANGE, "run: %s needs a grid of %lld", pr->name, (long long)n);
+		l->grid[k] = (uint32_t)n;
+	}
+	uint64_t need = in->x->scratch[pl->program];
+	if (!pr->interpret && in->x->c.kernels[pl->program] && v[pr->scratch] > 0) {
+		uint64_t tile = ((uint64_t)v[pr->scratch] + 63) / 64 * 64 * tn_pool_threads(in->x->s->pool);
+		if (tile > need) need = tile;
+	}
+	l->scratch.size = need;
+	if (need > *scratch) *scratch = need;
+	return TN_OK;
+}
+
+static int32_t room_scratch(struct tn_instance *in, uint32_t segment, uint64_t size, struct tn_diag *d)
+{
+	const struct tn_plan *plan = in->x->c.plan;
+	if (size > in->scratch_room) {
+		free(in->scratch);
+		in->scratch_room = 0;
+		in->scratch = aligned_alloc(64, (size + 127) / 64 * 64);
+		if (!in->scratch) return tn_fail(d, TN_E_NOMEM, "run: no memory for %llu bytes of scratch", (unsigned long long)size);
+		in->scratch_room = size;
+	}
+	for (uint32_t i = 0; i < plan->n_launches; i++)
+		if (plan->launches[i].segment <= segment) in->launches[i].l.scratch.offset = (uint64_t)(uintptr_t)in->scratch;
+	return TN_OK;
+}
+
+int32_t tn_instance_segment(struct tn_instance *in, uint32_t segment, struct tn_diag *d)
+{
+	struct tn_executable *x = in->x;
+	const struct tn_plan *plan = x->c.plan;
+	eval_table(&plan->sizes, in->symbols, in->plan_sizes);
+	for (uint32_t p = 0; p < plan->n_programs; p++) eval_table(&plan->programs[p].sizes, in->symbols, in->sizes[p]);
+	for (uint32_t b = 0; b < plan->n_buffers; b++) {
+		if (plan->buffers[b].segment != segment) continue;
+		int64_t n = in->plan_sizes[plan->buffers[b].bytes];
+		if (n < 0) return tn_fail(d, TN_E_RANGE, "run: the size of value %%%u overflows or is negative", plan->buffers[b].value);
+		in->bytes[b] = (uint64_t)n;
+		in->refs[b].size = (uint64_t)n;
+		if (plan->buffers[b].home == TN_HOME_CONSTANT || plan->buffers[b].home == TN_HOME_RESIDENT) in->refs[b] = x->resident[b];
+	}
+	int32_t st = TN_OK;
+	for (uint32_t domain = 0; domain < plan->n_domains && st == TN_OK; domain++) st = lay_out(in, segment, domain, d);
+	uint64_t scratch = 0;
+	for (uint32_t i = 0; i < plan->n_launches && st == TN_OK; i++)
+		if (plan->launches[i].segment == segment) st = fill_launch(in, i, &scratch, d);
+	if (st == TN_OK) st = room_scratch(in, segment, scratch, d);
+	return st;
+}
+
+/* ---- life */
+struct making { struct tn_instance *in; };
+static void make_arrays(void *arg)
+{
+	struct tn_instance *in = ((struct making *)arg)->in;
+	const struct tn_plan *plan = in->x->c.plan;
+	struct tn_arena *a = &in->arena;
+	uint32_t nb = plan->n_buffers, nl = plan->n_launches;
+	in->symbols = tn_array(a, int64_t, plan->g->n_symbols);
+	in->plan_sizes = tn_array(a, int64_t, plan->sizes.count);
+	in->sizes = tn_array(a, int64_t *, plan->n_programs);
+	for (uint32_t p = 0; p < plan->n_programs; p++) in->sizes[p] = tn_array(a, int64_t, plan->programs[p].sizes.count);
+	in->bytes = tn_array(a, uint64_t, nb);
+	in->offsets = tn_array(a, uint64_t, nb);
+	in->refs = tn_array(a, struct tn_ref, nb);
+	in->args = tn_array(a, struct tn_ref *, nl);
+	in->scalars = tn_array(a, int64_t *, nl);
+	in->launches = tn_array(a, union tn_room_launch, nl);
+	in->tokens = tn_array(a, struct tn_token, nl);
+	in->pending = tn_array(a, unsigned char, nl);
+	for (uint32_t i = 0; i < nl; i++) {
+		const struct tn_plan_launch *pl = &plan->launches[i];
+		in->args[i] = tn_array(a, struct tn_ref, pl->n_buffers);
+		in->scalars[i] = tn_array(a, int64_t, pl->program == TN_NOTHING ? 0 : plan->programs[pl->program].n_scalars);
+	}
+	in->host_arena = tn_array(a, void *, plan->n_segments);
+	in->host_room = tn_array(a, uint64_t, plan->n_segments);
+	in->dev_arena = tn_array(a, struct tn_memory *, plan->n_segments * plan->n_domains);
+	in->dev_room = tn_array(a, uint64_t, plan->n_segments * plan->n_domains);
+	in->temp = tn_array(a, void *, plan->g->n_in + plan->g->n_out);
+}
+
+void tn_instance_destroy(struct tn_instance *in)
+{
+	if (!in) return;
+	const struct tn_plan *plan = in->x->c.plan;
+	if (in->temp) {                          /* all arrays were made */
+		if (in->record) in->x->s->place[0].backend->record_release(in->record);
+		for (uint32_t s = 0; s < plan->n_segments; s++) {
+			free(in->host_arena[s]);
+			for (uint32_t dm = 1; dm < plan->n_domains; dm++)
+				if (in->dev_arena[s * plan->n_domains + dm]) in->x->s->place[dm - 1].backend->release(in->dev_arena[s * plan->n_domains + dm]);
+		}
+		for (uint32_t i = 0; i < plan->g->n_in + plan->g->n_out; i++) free(in->temp[i]);
+		free(in->scratch);
+	}
+	tn_arena_fini(&in->arena);
+	free(in);
+}
+
+static int32_t create(struct tn_executable *x, const int64_t *symbols, struct tn_instance **out, struct tn_diag *d)
+{
+	struct tn_instance *in = calloc(1, sizeof *in);
+	if (!in) return tn_fail(d, TN_E_NOMEM, "run: no memory for a call");
+	in->x = x;
+	tn_arena_init(&in->arena, &in->diag);
+	struct making m = { in };
+	int32_t st = tn_protect(&in->diag, make_arrays, &m);
+	if (st != TN_OK) tn_fail(d, st, "%s", in->diag.text);
+	if (st == TN_OK) {
+		memcpy(in->symbols, symbols, x->c.plan->g->n_symbols * sizeof *symbols);
+		st = tn_instance_segment(in, 0, d);
+	}
+	if (st != TN_OK) { tn_instance_destroy(in); return st; }
+	*out = in;
+	return TN_OK;
+}
+
+int32_t tn_instance_take(struct tn_executable *x, const int64_t *symbols, struct tn_instance **out, struct tn_diag *d)
+{
+	size_t size = x->c.plan->g->n_symbols * sizeof *symbols;
+	pthread_mutex_lock(&x->lock);
+	x->n_busy++;
+	for (struct tn_instance **at = &x->free; *at; at = &(*at)->next) {
+		if (x->c.plan->n_segments > 1 || memcmp((*at)->symbols, symbols, size)) continue;
+		struct tn_instance *in = *out = *at;
+		*at = in->next;
+		x->n_free--;
+		pthread_mutex_unlock(&x->lock);
+		return TN_OK;
+	}
+	pthread_mutex_unlock(&x->lock);
+	int32_t st = create(x, symbols, out, d);
+	if (st == TN_OK) return st;
+	pthread_mutex_lock(&x->lock);
+	x->n_busy--;
+	pthread_cond_broadcast(&x->idle);
+	pthread_mutex_unlock(&x->lock);
+	return st;
+}
+
+/* the idle one unused for longest, unlinked */
+static struct tn_instance *oldest(struct tn_executable *x)
+{
+	struct tn_instance **worst = &x->free;
+	for (struct tn_instance **at = &x->free; *at; at = &(*at)->next)
+		if ((*at)->used < (*worst)->used) worst = at;
+	struct tn_instance *in = *worst;
+	*worst = in->next;
+	x->n_free--;
+	return in;
+}
+
+void tn_instance_give(struct tn_instance *in, int broken)
+{
+	struct tn_executable *x = in->x;
+	struct tn_instance *drop = NULL;
+	pthread_mutex_lock(&x->lock);
+	in->used = ++x->tick;
+	x->last_arena = 0;
+	for (uint32_t s = 0; s < x->c.plan->n_segments; s++) x->last_arena += in->host_room[s];
+	for (uint32_t k = 0; k < x->c.plan->n_segments * x->c.plan->n_domains; k++) x->last_arena += in->dev_room[k];
+	if (broken || x->c.plan->n_segments > 1) drop = in;
+	else {
+		in->next = x->free;
+		x->free = in;
+		if (++x->n_free > IDLE_MAX) drop = oldest(x);
+	}
+	pthread_mutex_unlock(&x->lock);
+	tn_instance_destroy(drop);
+	pthread_mutex_lock(&x->lock);
+	x->n_busy--;
+	pthread_cond_broadcast(&x->idle);
+	pthread_mutex_unlock(&x->lock);
+}
