@@ -25,6 +25,7 @@ const int64_t *ev_sizes(const struct ev *e, uint32_t name, uint32_t *count);    
 void ev_shape(const struct tn_graph *g, const struct tn_node *n, uint32_t value, const int64_t *symbols, struct tn_array *x, struct tn_diag *d); /* dtype, dims, size; at stays */
 void ev_run(const struct tn_graph *g, const struct tn_node *n, const int64_t *symbols, const struct tn_array *in, struct tn_array *out, struct tn_arena *a);
 uint64_t ev_count(const struct tn_array *x);                                                   /* elements */
+void ev_bind_value(struct ev *e, uint32_t value, const struct tn_array *x, int64_t *symbols);     /* symbols that x's shape tells (eval_bind.c) */
 
 /* eval_point.c */
 ev_loop *ev_point(uint32_t prim, uint32_t dtype);    /* the loop of an elementwise atom for its (last) operands' dtype, or NULL */

@@ -81,3 +81,14 @@ void tn_bind_symbols(const struct tn_graph *g, const struct tn_array *inputs, in
 			check_dim(g, i, k, inputs[i].dims[k], symbols, d);
 	check_bounds(g, symbols, d);
 }
+
+void ev_bind_value(struct ev *e, uint32_t value, const struct tn_array *x, int64_t *symbols)
+{
+	for (uint32_t d = 0; d < x->rank; d++) {
+		const uint32_t size = tn_shape(e->g, value)[d];
+		solve(e->g, size, x->dims[d], symbols);
+		const int64_t want = tn_size_eval(&e->g->sizes, size, symbols);
+		if (want != UNKNOWN && want != x->dims[d])
+			tn_raise(e->a->diag, TN_E_ARG, "%s: dim %u of a result is %lld where %lld is due", ev_name(e), d, (long long)x->dims[d], (long long)want);
+	}
+}
