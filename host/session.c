@@ -48,9 +48,12 @@ static void open_session(void *arg)
 	const char *validate = tn_secure_getenv("TENON_VALIDATE");
 	struct tn_loader_options lo = { .backend = or_env(o->backend, "TENON_BACKEND"), .otherwise = TN_DEFAULT_BACKEND,
 		.plugin_path = or_env(o->plugin_path, "TENON_PLUGIN_PATH"), .add_plugin_path = tn_secure_getenv("TENON_ADD_PLUGIN_PATH"),
-		.builtin_path = TN_PLUGIN_DIR, .host_for = host_for, .ctx = s, .list_all = o->backend && !*o->backend,
+		.builtin_path = TN_PLUGIN_DIR, .host_for = host_for, .ctx = s, .list_all = o->list_all != 0,
 		.validate = o->validate || (validate && !strcmp(validate, "1")) };
 	w->st = tn_load_plugins(&lo, &s->candidates, &s->n_candidates, &s->arena, &s->diag);
+	for (uint32_t i = 0; i < s->n_candidates; i++)
+		if (s->candidates[i].order && s->candidates[i].state != TN_PLUGIN_LOADED)
+			tn_session_log(s, 1, "%s is passed over: %s", s->candidates[i].id, s->candidates[i].reason);
 	if (w->st == TN_OK) set_places(s);
 }
 

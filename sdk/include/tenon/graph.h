@@ -92,6 +92,7 @@ struct tn_graph {
 	uint32_t in0, n_in;                        /* graph inputs: operands[in0 ..] */
 	uint32_t out0, n_out;                      /* graph outputs: operands[out0 ..] */
 	uint32_t name, reserved;                   /* offset in bytes, or TN_NOTHING */
+	const uint32_t *out_names; uint64_t n_out_names;   /* n_out offsets in bytes, or TN_NOTHING */
 };
-TN_CLOSE(tn_graph, reserved);
+TN_CLOSE(tn_graph, n_out_names);
 #endif

@@ -42,9 +42,11 @@ struct tn_session_options {
 	uint32_t threads, validate;   /* threads 0: TENON_THREADS, else the cores of this process; validate 1: check every plugin call */
 	void (*log)(void *ctx, uint32_t level, const char *text);   /* NULL: dropped; level as tn_host.log */
 	void *log_ctx;
+	uint64_t list_all;            /* 1: open what is not selected, too, to learn its devices; a list that can't be had is no error */
 };
-/* tn_session_create - load and open the plugins.  TN_E_ARG: a backend in the list does not exist or gives no device (the text lists
- * what there is); what is merely broken but not asked for is only reported by tn_session_plugin. */
+TN_CLOSE(tn_session_options, list_all);
+/* tn_session_create - load and open the plugins.  A backend in the list that is there but can't be used is logged and passed over.
+ * TN_E_ARG: a backend in the list does not exist (the text lists what there is), or none of the list can be used (it says why). */
 TN_API int32_t tn_session_create(const struct tn_session_options *o, struct tn_session **out);
 TN_API void tn_session_destroy(struct tn_session *s);
 
