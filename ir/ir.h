@@ -8,6 +8,8 @@
 #include "base/arena.h"
 #include "ir/prim.h"
 
+#define TN_RANK_MAX 8          /* dims of a value; more is refused by the builders */
+
 struct tn_ir_store;
 struct tn_ir { struct tn_graph g; struct tn_arena *arena; struct tn_ir_store *store; };
 
@@ -53,6 +55,7 @@ struct tn_attr_in {            /* how an attribute is passed: make it with the T
 uint32_t tn_ir_input(struct tn_ir *ir, const char *name, uint32_t dtype, uint32_t rank, const uint32_t *dims);
 uint32_t tn_ir_constant(struct tn_ir *ir, const char *name, uint32_t dtype, uint32_t rank, const int64_t *dims, const void *at, uint64_t size); /* bytes borrowed for the ir's life */
 void tn_ir_output(struct tn_ir *ir, const char *name, uint32_t value);
+void tn_ir_name(struct tn_ir *ir, uint32_t value, const char *name);   /* of a value, for people; a suffix makes it unique */
 void tn_ir_mutates(struct tn_ir *ir, uint32_t output, uint32_t input, uint32_t kind);
 void tn_ir_origin(struct tn_ir *ir, const char *origin);         /* of the nodes added from now on; NULL: none */
 
