@@ -94,3 +94,39 @@ def coefficients(f, w, a, b, n, bits=24, fixed=(), verbose=True, odd_bits=None):
 	if verbose:
 		print("# degree %d: error 2^%s exact, 2^%s rounded" % (n, mp.nstr(mp.log(first, 2), 5), mp.nstr(mp.log(final, 2), 5)))
 	return [float(c) for c in out]
+
+
+def rational(f, w, a, b, m, n, warp=lambda s: s, N=None, rounds=60):
+	"""P of degree m over Q of degree n, Q(0) = 1, near the smallest max |w * (P/Q - f)| on [a, b]: least squares of P - f Q, weighted
+	by the last Q, with Lawson's update of the weights.  `warp` maps [0, 1] to [0, 1] and places the points.  -> (P, Q)"""
+	N = N or 6 * (m + n + 2)
+	a, b = mp.mpf(a), mp.mpf(b)
+	xs = [a + (b - a) * mp.mpf(warp((1 - mp.cos(mp.pi * (i + mp.mpf(1) / 2) / N)) / 2)) for i in range(N)]
+	fs, ws = [mp.mpf(f(x)) for x in xs], [mp.mpf(w(x)) for x in xs]
+	lam, q, best = [mp.mpf(1)] * N, [mp.mpf(1)] * N, None
+	scale = max(abs(a), abs(b))
+	k = m + 1 + n
+	for _ in range(rounds):
+		A, r = mp.matrix(k, k), mp.matrix(k, 1)
+		rows = []
+		for i in range(N):
+			g = mp.sqrt(lam[i]) * ws[i] / q[i]
+			t = xs[i] / scale
+			rows.append(([g * t ** j for j in range(m + 1)] + [-g * fs[i] * t ** j for j in range(1, n + 1)], g * fs[i]))
+		for u in range(k):
+			for v in range(u, k):
+				A[u, v] = A[v, u] = mp.fsum(row[0][u] * row[0][v] for row in rows)
+			r[u] = mp.fsum(row[0][u] * row[1] for row in rows)
+		s = mp.lu_solve(A, r)
+		P = [s[j] / scale ** j for j in range(m + 1)]
+		Q = [mp.mpf(1)] + [s[m + j] / scale ** j for j in range(1, n + 1)]
+		q = [mp.polyval(Q[::-1], x) for x in xs]
+		e = [abs(ws[i] * (mp.polyval(P[::-1], xs[i]) / q[i] - fs[i])) for i in range(N)]
+		top = max(e)
+		if best is None or top < best[0]:
+			best = (top, P, Q)
+		lam = [lam[i] * e[i] for i in range(N)]
+		total = mp.fsum(lam)
+		lam = [max(v * N / total, mp.mpf(10) ** -20) for v in lam]
+	print("# rational %d/%d: error 2^%s" % (m, n, mp.nstr(mp.log(best[0], 2), 5)), flush=True)
+	return best[1], best[2]
