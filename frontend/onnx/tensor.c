@@ -34,9 +34,7 @@ const void *tn_onnx_map(struct tn_arena *a, const char *path, size_t *size, cons
 		*why = strerror(errno);
 	else if (!S_ISREG(st.st_mode))
 		*why = "not a regular file";
-	else if (!st.st_size)
-		*why = "the file is empty";
-	if (!*why) {
+	if (!*why && st.st_size) {
 		m->size = (size_t)st.st_size;
 		m->at = mmap(NULL, m->size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (m->at == MAP_FAILED)
@@ -45,6 +43,8 @@ const void *tn_onnx_map(struct tn_arena *a, const char *path, size_t *size, cons
 	close(fd);
 	if (*why)
 		return NULL;
+	if (!st.st_size)
+		return "";
 	tn_arena_defer(a, unmap, m);
 	*size = m->size;
 	return m->at;
