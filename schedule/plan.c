@@ -23,8 +23,26 @@ static uint32_t domain_of(const struct tn_places *p, uint32_t slot)
 	return slot + 1;
 }
 
+/* bytes of a value in a plugin's own layout: the plugin says, dims are fixed there */
+static uint32_t opaque_size(struct maker *m, uint32_t v, const char *id)
+{
+	const struct tn_value *val = tn_val(m->g, v);
+	int64_t dims[16];
+	uint64_t bytes;
+	for (uint32_t i = 0; i < val->rank; i++)
+		if ((dims[i] = tn_size_known(m->g, tn_shape(m->g, v)[i])) < 0) tn_raise(m->a->diag, TN_E_INTERNAL, "plan: value %%%u in layout %s has a symbolic dim", v, id);
+	for (uint32_t s = 0; s < m->p->n; s++)
+		for (uint64_t r = 0; r < m->p->at[s].backend->layouts.count; r++)
+			if (!strcmp(m->p->at[s].backend->layouts.at[r].id, id) &&
+				m->p->at[s].backend->layout_bytes(m->p->at[s].self, id, val->dtype, val->rank, dims, &bytes) == TN_OK && bytes <= INT64_MAX)
+				return tn_size_const(m->sizes, (int64_t)bytes);
+	tn_raise(m->a->diag, TN_E_INTERNAL, "plan: no plugin gives the size of layout %s", id);
+}
+
 static uint32_t byte_size(struct maker *m, uint32_t v)
 {
+	uint32_t layout = tn_val(m->g, v)->layout;
+	if (layout && m->g->layouts.at[layout - 1].opaque != TN_NOTHING) return opaque_size(m, v, m->g->bytes + m->g->layouts.at[layout - 1].opaque);
 	const struct tn_value *val = tn_val(m->g, v);
 	uint32_t dims[16], bits = tn_dtype_bits(val->dtype);
 	for (uint32_t i = 0; i < val->rank; i++) dims[i] = tn_size_import(m->sizes, m->g, tn_shape(m->g, v)[i]);
