@@ -152,6 +152,14 @@ static void check_known(const struct tn_infer *f)
 	}
 }
 
+/* as the dtype holds it: 0xffffffff is -1 in i32 */
+static int64_t wrapped(int64_t v, uint32_t dtype)
+{
+	const uint32_t bits = tn_dtype_bits(dtype);
+	const uint64_t top = (uint64_t)v << (64 - bits);
+	return TN_M(dtype) & TN_M_SINT ? (int64_t)top >> (64 - bits) : (int64_t)(top >> (64 - bits));
+}
+
 /* A full's value is an int for ints and bool and a float for floats, whatever it was given as: one node, one spelling. */
 static void normal_value(const struct tn_infer *f, struct tn_attr_in *a)
 {
@@ -167,8 +175,8 @@ static void normal_value(const struct tn_infer *f, struct tn_attr_in *a)
 		a->f = (double)a->i;
 		a->type = TN_ATTR_FLOAT;
 	}
-	if (d->i == TN_BOOL)
-		a->i = a->i != 0;
+	if (a->type == TN_ATTR_INT)
+		a->i = d->i == TN_BOOL ? a->i != 0 : wrapped(a->i, (uint32_t)d->i);
 }
 
 /* Attributes end in the order of the row, without those that equal their default: equal nodes are then equal row by row. */

@@ -167,7 +167,7 @@ void tn_lex_next(struct tn_lex *l)
 	} else if (c == '"') {
 		l->kind = TN_T_TEXT;
 		quoted(l);
-	} else if (pair(l, "<=", TN_T_LE) || pair(l, "->", TN_T_ARROW) || pair(l, "==", TN_T_EQ2) || pair(l, "..", TN_T_DOT_DOT)) {
+	} else if (pair(l, "<=", TN_T_LE) || pair(l, "->", TN_T_ARROW) || pair(l, "==", TN_T_EQ2) || pair(l, "!=", TN_T_NE) || pair(l, "..", TN_T_DOT_DOT)) {
 		return;
 	} else if (c < 127 && c > ' ' && strchr("()[]{},:;=+-*/<>", c)) {
 		l->kind = TN_T_SIGN;
@@ -221,19 +221,29 @@ void tn_lex_need(struct tn_lex *l, int sign)
 		tn_lex_expected(l, what);
 }
 
+/* decimal, or hexadecimal without point and exponent */
+int tn_lex_is_int(const struct tn_lex *l)
+{
+	const int hex = l->size > 2 && l->at[0] == '0' && (l->at[1] == 'x' || l->at[1] == 'X');
+	if (l->kind != TN_T_NUMBER)
+		return 0;
+	for (size_t i = hex ? 2 : 0; i < l->size; i++)
+		if (hex ? hex_digit(l->at[i]) < 0 : !is_digit(l->at[i]))
+			return 0;
+	return 1;
+}
+
 int64_t tn_lex_int(struct tn_lex *l, const char *what)
 {
 	const size_t start = l->start;
 	const int minus = tn_lex_take(l, '-');
 	uint64_t v = 0;
-	if (l->kind != TN_T_NUMBER)
+	if (!tn_lex_is_int(l))
 		tn_lex_expected(l, what);
-	for (size_t i = 0; i < l->size; i++) {
-		if (!is_digit(l->at[i]))
-			tn_lex_expected(l, what);
-		if (__builtin_mul_overflow(v, (uint64_t)10, &v) || __builtin_add_overflow(v, (uint64_t)(l->at[i] - '0'), &v))
+	const int hex = l->size > 2 && !is_digit(l->at[1]);
+	for (size_t i = hex ? 2 : 0; i < l->size; i++)
+		if (__builtin_mul_overflow(v, (uint64_t)(hex ? 16 : 10), &v) || __builtin_add_overflow(v, (uint64_t)hex_digit(l->at[i]), &v))
 			tn_lex_fail(l, start, "expected %s, found a number that does not fit in 64 bits", what);
-	}
 	if (minus && v > (uint64_t)INT64_MAX + 1)
 		tn_lex_fail(l, start, "expected %s, found a number that does not fit in 64 bits", what);
 	tn_lex_next(l);

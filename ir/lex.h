@@ -10,7 +10,7 @@ enum tn_token {
 	TN_T_NAME,             /* @classify, @"any text" */
 	TN_T_NUMBER,           /* 12, 0.5, 1e-3, 0x1p+0 */
 	TN_T_TEXT,             /* "..." */
-	TN_T_LE, TN_T_ARROW, TN_T_EQ2,   /* <=  ->  == */
+	TN_T_LE, TN_T_ARROW, TN_T_EQ2, TN_T_NE,   /* <=  ->  ==  != */
 	TN_T_DOT_DOT,          /* .. */
 	TN_T_AT,               /* @ before a quoted text with a space between: an origin */
 	TN_T_SIGN              /* one of ( ) [ ] { } , : ; = + - * / < > : sign says which */
@@ -37,6 +37,7 @@ int tn_lex_is_word(const struct tn_lex *l, const char *word);
 int tn_lex_take(struct tn_lex *l, int sign);                                       /* steps over it when it is there */
 int tn_lex_take_word(struct tn_lex *l, const char *word);
 void tn_lex_need(struct tn_lex *l, int sign);
+int tn_lex_is_int(const struct tn_lex *l);                                         /* the current token is a whole number */
 int64_t tn_lex_int(struct tn_lex *l, const char *what);                            /* signed; 64 bits unsigned wrap */
 double tn_lex_float(struct tn_lex *l, const char *what);                           /* signed; inf and nan too */
 void tn_lex_enter(struct tn_lex *l);                                               /* one level deeper, or raises; leave: l->depth-- */

@@ -307,9 +307,7 @@ static struct item literal(struct parser *p)
 	}
 	struct tn_lex ahead = *p->l;
 	tn_lex_take(&ahead, '-');
-	x.is_float = ahead.kind != TN_T_NUMBER;
-	for (size_t i = 0; i < ahead.size; i++)
-		x.is_float |= ahead.at[i] < '0' || ahead.at[i] > '9';
+	x.is_float = !tn_lex_is_int(&ahead);
 	if (x.is_float)
 		x.f = tn_lex_float(p->l, "a number");
 	else
