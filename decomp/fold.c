@@ -116,23 +116,32 @@ static void fold_node(struct fold *f, const struct tn_node *n)
 	tn_remap_node(f->ir, &f->map, n);
 }
 
+static const struct tn_graph *fold_region(void *ctx, const struct tn_graph *region, struct tn_arena *a)
+{
+	return &tn_fold(region, *(const uint64_t *)ctx, a)->g;
+}
+
+static struct tn_array constant_array(const struct tn_graph *g, uint32_t v)
+{
+	const struct tn_constant *c = &g->constants.at[tn_val(g, v)->constant];
+	struct tn_array x = { .dtype = tn_val(g, v)->dtype, .rank = tn_rank(g, v), .at = (void *)(uintptr_t)c->at, .size = c->size };
+	for (uint32_t d = 0; d < x.rank; d++)
+		x.dims[d] = g->sizes.at[tn_shape(g, v)[d]].value;
+	return x;
+}
+
 struct tn_ir *tn_fold(const struct tn_graph *g, uint64_t limit_bytes, struct tn_arena *a)
 {
-	struct fold f = { .g = g, .a = a, .limit = limit_bytes, .ir = tn_ir_create(a, tn_str_at(g, g->name)) };
+	struct fold f = { .a = a, .limit = limit_bytes, .ir = tn_ir_create(a, NULL) };
 	tn_decomp_register();
+	f.g = g = tn_graph_map_regions(g, fold_region, &limit_bytes, a);
 	f.known = tn_array(a, struct tn_array, g->values.count + 1);
 	f.brief = tn_array(a, char, g->values.count + 1);
 	f.map = tn_remap_begin(f.ir, g);
 	tn_remap_inputs(f.ir, &f.map);
-	for (uint32_t v = 0; v < g->values.count; v++) {
-		const uint32_t c = tn_val(g, v)->constant;
-		if (c == TN_NOTHING || value_bytes(g, v) == UINT64_MAX)
-			continue;
-		struct tn_array *x = &f.known[v];
-		*x = (struct tn_array){ .dtype = tn_val(g, v)->dtype, .rank = tn_rank(g, v), .at = (void *)(uintptr_t)g->constants.at[c].at, .size = g->constants.at[c].size };
-		for (uint32_t d = 0; d < x->rank; d++)
-			x->dims[d] = g->sizes.at[tn_shape(g, v)[d]].value;
-	}
+	for (uint32_t v = 0; v < g->values.count; v++)
+		if (tn_val(g, v)->constant != TN_NOTHING && value_bytes(g, v) != UINT64_MAX)
+			f.known[v] = constant_array(g, v);
 	for (uint64_t i = 0; i < g->nodes.count; i++)
 		fold_node(&f, &g->nodes.at[i]);
 	for (uint32_t i = 0; i < g->n_out; i++)

@@ -122,7 +122,7 @@ static char *live_nodes(const struct tn_graph *g, struct tn_arena *a)
 
 static struct tn_ir *simplify_round(const struct tn_graph *g, struct tn_arena *a, uint32_t *changes)
 {
-	struct pass p = { .ir = tn_ir_create(a, tn_str_at(g, g->name)) };
+	struct pass p = { .ir = tn_ir_create(a, NULL) };
 	const char *live = live_nodes(g, a);
 	p.seen.arena = p.key.arena = a;
 	p.map = tn_remap_begin(p.ir, g);
@@ -137,10 +137,17 @@ static struct tn_ir *simplify_round(const struct tn_graph *g, struct tn_arena *a
 	return p.ir;
 }
 
+static const struct tn_graph *simplify_region(void *ctx, const struct tn_graph *region, struct tn_arena *a)
+{
+	(void)ctx;
+	return &tn_simplify(region, a)->g;
+}
+
 struct tn_ir *tn_simplify(const struct tn_graph *g, struct tn_arena *a)
 {
 	uint32_t changes = 1;
 	struct tn_ir *ir = NULL;
+	g = tn_graph_map_regions(g, simplify_region, NULL, a);
 	for (uint32_t round = 0; changes > 0 && round < ROUNDS; round++) {
 		ir = simplify_round(g, a, &changes);
 		g = &ir->g;

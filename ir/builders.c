@@ -27,7 +27,12 @@ int tn_ir_open(struct tn_ir *ir, const struct tn_graph *g, const struct tn_node 
 }
 
 /* ---- all of them: a body is built in a graph of its own, whose nodes are then walked like the caller's */
-struct opening { struct tn_ir *to; int (*keep)(void *, const struct tn_graph *, uint32_t); void *ctx; };
+struct opening {
+	struct tn_ir *to;
+	int (*keep)(void *, const struct tn_graph *, uint32_t);
+	void *ctx;
+	const struct tn_graph *asked, *read;   /* the caller's graph, and the same with its regions opened */
+};
 
 static void open_graph(const struct opening *o, struct tn_remap *m);
 
@@ -55,7 +60,7 @@ static void open_node(const struct opening *o, struct tn_remap *m, uint32_t node
 	const struct tn_graph *g = m->from;
 	const struct tn_node *n = &g->nodes.at[node];
 	const struct tn_prim_info *info = tn_prim_info(n->prim);
-	if (info == NULL || info->flags & (TN_ATOM | TN_HOST_OP) || (o->keep != NULL && o->keep(o->ctx, g, node))) {
+	if (info == NULL || info->flags & (TN_ATOM | TN_HOST_OP) || (o->keep != NULL && o->keep(o->ctx, g == o->read ? o->asked : g, node))) {
 		tn_remap_node(o->to, m, n);
 		return;
 	}
@@ -77,10 +82,30 @@ static void open_graph(const struct opening *o, struct tn_remap *m)
 		open_node(o, m, i);
 }
 
+const struct tn_graph *tn_graph_map_regions(const struct tn_graph *g, const struct tn_graph *(*f)(void *, const struct tn_graph *, struct tn_arena *), void *ctx,
+	struct tn_arena *a)
+{
+	if (g->n_regions == 0)
+		return g;
+	const struct tn_graph **regions = tn_array(a, const struct tn_graph *, g->n_regions);
+	struct tn_graph *copy = tn_copy_bytes(a, g, sizeof *g);
+	for (uint64_t i = 0; i < g->n_regions; i++)
+		regions[i] = f(ctx, g->regions[i], a);
+	copy->regions = regions;
+	return copy;
+}
+
+static const struct tn_graph *open_region(void *ctx, const struct tn_graph *region, struct tn_arena *a)
+{
+	const struct opening *o = ctx;
+	return &tn_ir_open_all(region, o->keep, o->ctx, a)->g;
+}
+
 struct tn_ir *tn_ir_open_all(const struct tn_graph *g, int (*keep)(void *, const struct tn_graph *, uint32_t), void *ctx, struct tn_arena *a)
 {
-	const struct opening o = { tn_ir_create(a, tn_str_at(g, g->name)), keep, ctx };
-	struct tn_remap m = tn_remap_begin(o.to, g);
+	struct opening o = { tn_ir_create(a, NULL), keep, ctx, g, g };
+	o.read = tn_graph_map_regions(g, open_region, &o, a);
+	struct tn_remap m = tn_remap_begin(o.to, o.read);
 	tn_remap_inputs(o.to, &m);
 	open_graph(&o, &m);
 	tn_remap_outputs(o.to, &m);

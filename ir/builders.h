@@ -16,4 +16,8 @@ int tn_ir_open(struct tn_ir *ir, const struct tn_graph *g, const struct tn_node 
 /* tn_ir_open_all - g with each node for which keep says 0 replaced by its definition, recursively (decomp.h, tn_expand).
  * keep NULL: down to atoms. */
 struct tn_ir *tn_ir_open_all(const struct tn_graph *g, int (*keep)(void *ctx, const struct tn_graph *g, uint32_t node), void *ctx, struct tn_arena *a);
+
+/* tn_graph_map_regions - g with each region replaced by what f makes of it (g itself where there is none); a shallow copy in a */
+const struct tn_graph *tn_graph_map_regions(const struct tn_graph *g, const struct tn_graph *(*f)(void *ctx, const struct tn_graph *region, struct tn_arena *a), void *ctx,
+	struct tn_arena *a);
 #endif

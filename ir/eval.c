@@ -1,6 +1,7 @@
 /* eval.c - the strict evaluator: nodes one by one on dense arrays, every dtype, no concern for speed beyond not being silly.
  * Atoms have code (eval_*.c); composites are opened into atoms and evaluated as a small graph (eval_body.c). */
 #include "ir/eval.h"
+#include "ir/store.h"
 #include <string.h>
 
 static void run_point(struct ev *e)
@@ -19,10 +20,14 @@ static void (*const atoms[])(struct ev *) = {
 	[TN_cumulate] = ev_cumulate, [TN_dot] = ev_dot,
 };
 
+static const char *node_name(const struct tn_graph *g, const struct tn_node *n, struct tn_arena *a)
+{
+	return n != NULL ? tn_node_text(a, g, (uint32_t)(n - g->nodes.at)) : "a value";
+}
+
 const char *ev_name(const struct ev *e)
 {
-	const char *origin = tn_str_at(e->g, e->n->origin);
-	return tn_printf(e->a, "%s (node %llu%s%s)", tn_prim_name(e->n->prim), (unsigned long long)(e->n - e->g->nodes.at), *origin ? ", " : "", origin);
+	return node_name(e->g, e->n, e->a);
 }
 
 uint64_t ev_count(const struct tn_array *x)
@@ -33,18 +38,19 @@ uint64_t ev_count(const struct tn_array *x)
 	return n;
 }
 
-static int64_t size_value(const struct tn_graph *g, const struct tn_node *n, uint32_t size, const int64_t *symbols, struct tn_diag *d)
+static int64_t size_value(const struct tn_graph *g, const struct tn_node *n, uint32_t size, const int64_t *symbols, struct tn_arena *a)
 {
 	const int64_t v = tn_size_eval(&g->sizes, size, symbols);
-	if (v == INT64_MIN)
-		tn_raise(d, TN_E_RANGE, "%s (node %llu): size %u overflows, divides by 0 or has a symbol without a value",
-			n ? tn_prim_name(n->prim) : "input", n ? (unsigned long long)(n - g->nodes.at) : 0, size);
-	return v;
+	if (v != INT64_MIN)
+		return v;
+	struct tn_text t = { .arena = a };
+	tn_size_print(&t, g, size);
+	tn_raise(a->diag, TN_E_RANGE, "%s: the size %s overflows, divides by 0 or has a symbol without a value", node_name(g, n, a), t.at);
 }
 
 int64_t ev_size(const struct ev *e, uint32_t size)
 {
-	return size_value(e->g, e->n, size, e->symbols, e->a->diag);
+	return size_value(e->g, e->n, size, e->symbols, e->a);
 }
 
 const int64_t *ev_sizes(const struct ev *e, uint32_t name, uint32_t *count)
@@ -56,21 +62,21 @@ const int64_t *ev_sizes(const struct ev *e, uint32_t name, uint32_t *count)
 	return r;
 }
 
-void ev_shape(const struct tn_graph *g, const struct tn_node *n, uint32_t value, const int64_t *symbols, struct tn_array *x, struct tn_diag *d)
+void ev_shape(const struct tn_graph *g, const struct tn_node *n, uint32_t value, const int64_t *symbols, struct tn_array *x, struct tn_arena *a)
 {
 	const uint32_t *shape = tn_shape(g, value);
 	size_t count = 1;
 	x->dtype = tn_val(g, value)->dtype;
 	x->rank = tn_rank(g, value);
 	if (x->rank > TN_RANK_MAX)
-		tn_raise(d, TN_E_RANGE, "%s: rank %u is more than %d", n ? tn_prim_name(n->prim) : "value", x->rank, TN_RANK_MAX);
+		tn_raise(a->diag, TN_E_RANGE, "%s: rank %u is more than %d", node_name(g, n, a), x->rank, TN_RANK_MAX);
 	for (uint32_t i = 0; i < x->rank; i++) {
-		x->dims[i] = size_value(g, n, shape[i], symbols, d);
+		x->dims[i] = size_value(g, n, shape[i], symbols, a);
 		if (x->dims[i] < 0)
-			tn_raise(d, TN_E_RANGE, "%s (value %u): dim %u would be %lld", n ? tn_prim_name(n->prim) : "value", value, i, (long long)x->dims[i]);
-		count = tn_size_mul(d, count, (size_t)x->dims[i]);
+			tn_raise(a->diag, TN_E_RANGE, "%s: dim %u of %s would be %lld", node_name(g, n, a), i, tn_value_text(a, g, value), (long long)x->dims[i]);
+		count = tn_size_mul(a->diag, count, (size_t)x->dims[i]);
 	}
-	x->size = (tn_size_mul(d, count, tn_dtype_bits(x->dtype)) + 7) / 8;
+	x->size = (tn_size_mul(a->diag, count, tn_dtype_bits(x->dtype)) + 7) / 8;
 }
 
 void ev_run(const struct tn_graph *g, const struct tn_node *n, const int64_t *symbols, const struct tn_array *in, struct tn_array *out, struct tn_arena *a)
@@ -92,7 +98,7 @@ void tn_eval_node(const struct tn_graph *g, const struct tn_node *n, const int64
 	if (ev_host(&e, NULL))
 		return;
 	for (uint32_t i = 0; i < n->n_out; i++) {
-		ev_shape(g, n, tn_out(g, n, i), symbols, &out[i], a->diag);
+		ev_shape(g, n, tn_out(g, n, i), symbols, &out[i], a);
 		out[i].at = tn_arena_alloc(a, out[i].size);
 	}
 	ev_run(g, n, symbols, in, out, a);
@@ -148,7 +154,7 @@ static void run_node(struct run *r, const struct tn_node *n)
 		in[i] = r->values[tn_in(g, n, i)];
 	if (!ev_host(&(struct ev){ g, n, r->symbols, in, out, r->a }, r->symbols)) {
 		for (uint32_t i = 0; i < n->n_out; i++) {
-			ev_shape(g, n, tn_out(g, n, i), r->symbols, &out[i], r->a->diag);
+			ev_shape(g, n, tn_out(g, n, i), r->symbols, &out[i], r->a);
 			out[i].at = take_buffer(r, tn_out(g, n, i), out[i].size);
 		}
 		ev_run(g, n, r->symbols, in, out, r->a);
@@ -166,7 +172,7 @@ static void set_constants(struct run *r)
 		if (c == TN_NOTHING)
 			continue;
 		struct tn_array *x = &r->values[v];
-		ev_shape(r->g, NULL, v, r->symbols, x, r->a->diag);
+		ev_shape(r->g, NULL, v, r->symbols, x, r->a);
 		if (x->size != r->g->constants.at[c].size)
 			tn_raise(r->a->diag, TN_E_ARG, "constant %u has %llu bytes where its shape says %llu", c,
 				(unsigned long long)r->g->constants.at[c].size, (unsigned long long)x->size);

@@ -19,10 +19,10 @@ struct ev {                    /* one node being evaluated */
 typedef void ev_loop(void *out, const void *const *in, size_t n);
 
 /* eval.c */
-const char *ev_name(const struct ev *e);                                                       /* "scatter (node 12)" for messages */
+const char *ev_name(const struct ev *e);                                                       /* "node 12, scatter (model.onnx: /s)" */
 int64_t ev_size(const struct ev *e, uint32_t size);                                            /* raises when it has no value */
 const int64_t *ev_sizes(const struct ev *e, uint32_t name, uint32_t *count);                   /* an attribute of sizes as numbers */
-void ev_shape(const struct tn_graph *g, const struct tn_node *n, uint32_t value, const int64_t *symbols, struct tn_array *x, struct tn_diag *d); /* dtype, dims, size; at stays */
+void ev_shape(const struct tn_graph *g, const struct tn_node *n, uint32_t value, const int64_t *symbols, struct tn_array *x, struct tn_arena *a); /* dtype, dims, size; at stays */
 void ev_run(const struct tn_graph *g, const struct tn_node *n, const int64_t *symbols, const struct tn_array *in, struct tn_array *out, struct tn_arena *a);
 uint64_t ev_count(const struct tn_array *x);                                                   /* elements */
 void ev_bind_value(struct ev *e, uint32_t value, const struct tn_array *x, int64_t *symbols);     /* symbols that x's shape tells (eval_bind.c) */

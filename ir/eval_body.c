@@ -69,7 +69,7 @@ static struct block plan_block(struct ev *e, const struct tn_graph *g)
 	struct block b = { .g = g, .values = tn_array(e->a, struct tn_array, g->values.count + 1), .varies = tn_array(e->a, char, g->values.count + 1),
 		.symbols = tn_array(e->a, int64_t, g->n_symbols + 1) };
 	for (uint32_t v = 0; v < g->values.count; v++) {
-		ev_shape(g, NULL, v, b.symbols, &b.values[v], e->a->diag);
+		ev_shape(g, NULL, v, b.symbols, &b.values[v], e->a);
 		if (tn_val(g, v)->constant != TN_NOTHING)
 			b.values[v].at = (void *)(uintptr_t)g->constants.at[tn_val(g, v)->constant].at;
 		else
