@@ -4,6 +4,7 @@
  *     onnx_eval --print MODEL.onnx     the graph as text
  * One line a folder: "pass NAME", "fail NAME: why", "skip NAME: why" (not offered here).  Ends with counts; fails when one did. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -267,7 +267,7 @@ static void convert_nodes(struct ox *o, const struct order *r, const bool *live)
 		if (!live[r->nodes[i]])
 			continue;
 		o->node = &o->m->graph->nodes[r->nodes[i]];
-		tn_ir_origin(o->ir, tn_printf(o->a, "%s: %s", o->m->file, label(o, o->node)));
+		tn_ir_origin(o->ir, o->node->name.len ? tn_printf(o->a, "%s: %.*s", o->m->file, TN_STR(o->node->name)) : tn_printf(o->a, "%s: %s", o->m->file, label(o, o->node)));
 		int32_t rc = tn_protect(o->a->diag, convert_node, o);
 		if (rc)
 			tn_raise(o->a->diag, rc, "%s: %s (%.*s): %s", o->m->file, label(o, o->node), TN_STR(o->node->op), o->a->diag->text);

@@ -351,11 +351,21 @@ static void split(struct ox *o)
 			ox_out(o, i, ox_axis_slice(o, ox_value(o, x), (uint32_t)axis, points[i], points[i + 1], 1));
 }
 
+/* Exporters write "to the end" as some huge number, 10^9 among them, which is less than the bound of a symbol: then the symbol's
+ * bound comes down to it (a larger dim is refused when it is bound), and min(n, 10^9) is n. */
+static void take_as_end(struct ox *o, uint32_t dim, int64_t end)
+{
+	const struct tn_size *s = &o->ir->g.sizes.at[dim];
+	if (end >= 1000000000 && s->op == TN_SIZE_SYM && s->hi > end)
+		tn_size_sym(o->ir, tn_str_at(&o->ir->g, o->ir->g.symbols[s->a]), s->lo, end);
+}
+
 /* negative bounds count from the end, then both are cut to the dim: 0 .. n, or n-1 .. -1 going down */
 static uint32_t clamped(struct ox *o, uint32_t at, uint32_t dim, int64_t low, int64_t high)   /* high: how far below dim */
 {
 	int64_t k;
 	if (ox_const(o, at, &k)) {
+		take_as_end(o, dim, k);
 		if (k >= ox_hi(o, dim))
 			return ox_plus(o, dim, ox_c(o, -high));
 		if (k < -ox_hi(o, dim))
