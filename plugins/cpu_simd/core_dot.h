@@ -46,6 +46,8 @@ CORE_INLINE void TILE(const int rows, const int panels, int64_t k, const T *a, c
 				sum[i][v] += x * bv[v];
 			CORE_FENCE();
 		}
+		if (rows <= 4 && panels < 4)
+			CORE_AHEAD(b + CORE_STEPS_AHEAD * NR, panels, panel_stride, CORE_NV * CORE_VECTOR_BYTES);
 		a += MR;
 		b += NR;
 	}
@@ -82,7 +84,8 @@ static void RUN(int64_t k, int64_t rows, const void *a, const void *b, void *c, 
 	}
 }
 
-/* One row leaves a single chain of dependent additions a vector; more panels at once hide their latency. */
+/* One row leaves a single chain of dependent additions a vector; more panels at once hide their latency, and more streams
+ * of b keep more of the memory busy. */
 static void STRIP(int64_t k, int64_t rows, const void *a, const void *b, int64_t panel_stride, int64_t n_panels, void *c,
 		  int64_t ldc, int32_t accumulate)
 {
@@ -95,6 +98,9 @@ static void STRIP(int64_t k, int64_t rows, const void *a, const void *b, int64_t
 	else if (rows == 2)
 		for (; j + 2 <= n_panels; j += 2)
 			TILE(2, 2, k, a, bp + j * panel_stride, panel_stride, cp + j * NR, ldc, accumulate);
+	else if (rows == 3)
+		for (; j + 2 <= n_panels; j += 2)
+			TILE(3, 2, k, a, bp + j * panel_stride, panel_stride, cp + j * NR, ldc, accumulate);
 	for (; j < n_panels; j++)
 		RUN(k, rows, a, bp + j * panel_stride, cp + j * NR, ldc, accumulate);
 }
