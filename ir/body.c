@@ -15,6 +15,7 @@ extern const size_t tn_prims_tn_size;
 static struct tn_bodies builtin;
 static struct tn_diag builtin_diag;
 static struct tn_arena builtin_arena;
+static int32_t builtin_code;
 static pthread_once_t builtin_once = PTHREAD_ONCE_INIT;
 
 static void parse_builtin(void *arg)
@@ -26,14 +27,14 @@ static void parse_builtin(void *arg)
 static void start(void)
 {
 	tn_arena_init(&builtin_arena, &builtin_diag);
-	tn_protect(&builtin_diag, parse_builtin, NULL);
+	builtin_code = tn_protect(&builtin_diag, parse_builtin, NULL);
 }
 
 const struct tn_bodies *tn_bodies_builtin(const char **error)
 {
 	pthread_once(&builtin_once, start);
 	*error = builtin_diag.text;
-	return builtin_diag.code == TN_OK ? &builtin : NULL;
+	return builtin_code == TN_OK ? &builtin : NULL;
 }
 
 /* ---- evaluating an expression */

@@ -40,8 +40,11 @@ struct tn_body {
 	const uint32_t *out;               /* slots */
 	const struct tn_body *next;        /* of the same primitive */
 };
-struct tn_bodies { const struct tn_body *of[TN_PRIM_END]; };
+struct tn_bodies {
+	const struct tn_body *of[TN_PRIM_END];
+	const char *fault;                 /* what is wrong with the first definition that was passed over; NULL: all are good */
+};
 
-void tn_bodies_parse(struct tn_arena *a, const char *file, const char *text, size_t len, struct tn_bodies *out);   /* raises */
+void tn_bodies_parse(struct tn_arena *a, const char *file, const char *text, size_t len, struct tn_bodies *out);   /* raises without memory */
 const struct tn_bodies *tn_bodies_builtin(const char **error);     /* once per process; NULL, and why, when prims.tn has a fault */
 #endif

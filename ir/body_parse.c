@@ -445,13 +445,38 @@ static struct tn_body *body(struct tn_arena *a, struct tn_lex *l)
 	return r.body;
 }
 
+struct job { struct tn_arena *a; struct tn_lex *l; struct tn_body *result; };
+
+static void body_f(void *arg)
+{
+	struct job *j = arg;
+	j->result = body(j->a, j->l);
+}
+
+/* to what follows the definition that begins at start: definitions have no braces within */
+static void skip(struct tn_lex *l, size_t start)
+{
+	const char *end = memchr(l->text + start, '}', l->len - start);
+	l->pos = end ? (size_t)(end - l->text) + 1 : l->len;
+	l->depth = 0;
+	tn_lex_next(l);
+}
+
+/* One faulty definition does not take the others away. */
 void tn_bodies_parse(struct tn_arena *a, const char *file, const char *text, size_t len, struct tn_bodies *out)
 {
 	struct tn_lex l = tn_lex_begin(a, file, text, len);
 	struct tn_body *last[TN_PRIM_END] = { NULL };
-	*out = (struct tn_bodies){ { NULL } };
+	*out = (struct tn_bodies){ .fault = NULL };
 	while (l.kind != TN_T_END) {
-		struct tn_body *b = body(a, &l);
+		const size_t start = l.start;
+		struct job j = { a, &l, NULL };
+		if (tn_protect(a->diag, body_f, &j) != TN_OK) {
+			out->fault = out->fault ? out->fault : tn_strdup(a, a->diag->text);
+			skip(&l, start);
+			continue;
+		}
+		struct tn_body *b = j.result;
 		if (last[b->prim])
 			last[b->prim]->next = b;
 		else
