@@ -2,7 +2,7 @@
  *
  * Sources: IEEE 754-2019 (f16), OCP 8-bit Floating Point Specification 1.0 (e4m3fn, e5m2), OCP Microscaling Formats 1.0 (e8m0,
  * f4e2m1), and Noune and others 2022 (the fnuz forms: no infinity, no -0, its code is NaN, bias one higher). */
-#include "ir/half.h"
+#include "base/half.h"
 #include <math.h>
 
 struct format {
