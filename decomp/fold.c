@@ -75,7 +75,10 @@ static void try_fold(struct fold *f, const struct tn_node *n)
 		return;
 	for (uint32_t i = 0; i < n->n_in; i++)
 		t.in[i] = f->known[tn_in(f->g, n, i)];
-	if (tn_protect(f->a->diag, evaluate, &t) != TN_OK) {
+	const int32_t code = tn_protect(f->a->diag, evaluate, &t);
+	if (code == TN_E_NOMEM || code == TN_E_INTERNAL)
+		tn_raise(f->a->diag, code, "%s", tn_strdup(f->a, f->a->diag->text));
+	if (code != TN_OK) {
 		f->a->diag->code = TN_OK;
 		f->a->diag->text[0] = 0;
 		return;
@@ -87,9 +90,8 @@ static void try_fold(struct fold *f, const struct tn_node *n)
 }
 
 /* the value in the new graph for a known one: a full where all elements are equal numbers, else a constant */
-static uint32_t emit(struct fold *f, uint32_t v)
+static uint32_t emit(struct fold *f, const struct tn_array *x)
 {
-	const struct tn_array *x = &f->known[v];
 	struct tn_number number;
 	uint32_t dims[TN_RANK_MAX];
 	if (!tn_uniform_bytes(x->dtype, x->at, x->size, &number) || (tn_is_float(number.dtype) && tn_number_float(number) != tn_number_float(number)))
@@ -101,8 +103,10 @@ static uint32_t emit(struct fold *f, uint32_t v)
 
 static void need(struct fold *f, uint32_t v)
 {
-	if (f->map.value[v] == TN_NOTHING && f->known[v].at != NULL && !f->brief[v] && tn_val(f->g, v)->constant == TN_NOTHING)
-		f->map.value[v] = emit(f, v);
+	if (f->map.value[v] != TN_NOTHING || f->known[v].at == NULL || f->brief[v] || tn_val(f->g, v)->constant != TN_NOTHING)
+		return;
+	f->map.value[v] = emit(f, &f->known[v]);
+	tn_ir_name(f->ir, f->map.value[v], tn_str_at(f->g, tn_val(f->g, v)->name));
 }
 
 static void fold_node(struct fold *f, const struct tn_node *n)
