@@ -37,7 +37,7 @@ REF = {
 	"selu": ("x > 0 ? 1.0507009873554804934193349852946 * x : 1.0507009873554804934193349852946 * 1.6732632423543772848170429916717 * expm1(x)",
 		"mpfr_set_str(t, \"1.0507009873554804934193349852946\", 10, MPFR_RNDN); if (mpfr_sgn(x) > 0) mpfr_mul(r, x, t, MPFR_RNDN); else { mpfr_expm1(r, x, MPFR_RNDN); mpfr_mul(r, r, t, MPFR_RNDN); mpfr_set_str(t, \"1.6732632423543772848170429916717\", 10, MPFR_RNDN); mpfr_mul(r, r, t, MPFR_RNDN); }"),
 	"tanhshrink": ("isinf(x) ? x : fabs(x) < 0.02 ? x*x*x*(1./3 - x*x*(2./15 - x*x*(17./315 - x*x*62/2835))) : x - tanh(x)", "mpfr_tanh(t, x, MPFR_RNDN); mpfr_sub(r, x, t, MPFR_RNDN); if (mpfr_zero_p(x)) mpfr_set(r, x, MPFR_RNDN);"),
-	"logit": ("x < 0.25 ? log(x / (1 - x)) : -log1p((1 - 2 * x) / x)", "mpfr_ui_sub(t, 1, x, MPFR_RNDN); mpfr_div(t, x, t, MPFR_RNDN); mpfr_log(r, t, MPFR_RNDN); if (mpfr_zero_p(x)) mpfr_set_inf(r, -1); else if (mpfr_cmp_ui(x, 1) == 0) mpfr_set_inf(r, 1);"),
+	"logit": ("x < 0.25 ? log(x / (1 - x)) : 0 - log1p((1 - 2 * x) / x)", "mpfr_ui_sub(t, 1, x, MPFR_RNDN); mpfr_div(t, x, t, MPFR_RNDN); mpfr_log(r, t, MPFR_RNDN); if (mpfr_zero_p(x)) mpfr_set_inf(r, -1); else if (mpfr_cmp_ui(x, 1) == 0) mpfr_set_inf(r, 1);"),
 	"sinc": ("isinf(x) ? 0 : ref_sinc(x)", "if (mpfr_zero_p(x)) mpfr_set_ui(r, 1, MPFR_RNDN); else if (mpfr_inf_p(x)) mpfr_set_zero(r, 1); else { mpfr_fmod_ui(t, x, 2, MPFR_RNDN); mpfr_mul_ui(t, t, 128, MPFR_RNDN); mpfr_sinu(r, t, 256, MPFR_RNDN); mpfr_const_pi(t, MPFR_RNDN); mpfr_mul(t, t, x, MPFR_RNDN); mpfr_div(r, r, t, MPFR_RNDN); }"),
 	"deg2rad": ("x * (M_PI / 180)", "mpfr_const_pi(t, MPFR_RNDN); mpfr_mul(r, x, t, MPFR_RNDN); mpfr_div_ui(r, r, 180, MPFR_RNDN);"),
 	"rad2deg": ("x * (180 / M_PI)", "mpfr_const_pi(t, MPFR_RNDN); mpfr_mul_ui(r, x, 180, MPFR_RNDN); mpfr_div(r, r, t, MPFR_RNDN);"),
@@ -75,7 +75,7 @@ static inline double ref_lae(double x, double y) { if (x == y && isinf(x)) retur
 	long double r = (long double)m + log1pl(expl(d)); return x != x || y != y ? NAN : (double)r; }
 static inline double ref_lae2(double x, double y) { if (x == y && isinf(x)) return x; double m = fmax(x, y), d = fmin(x, y) - m;
 	long double r = (long double)m + log1pl(exp2l(d)) * 1.442695040888963407359924681L; return x != x || y != y ? NAN : (double)r; }
-static inline double ref_pyrem(double x, double y) { double r = fmod(x, y); if (r != 0 && (r < 0) != (y < 0)) r = isinf(y) ? y : r + y; return r; }
+static inline double ref_pyrem(double x, double y) { double r = fmod(x, y); if (r == r && r != 0 && (r < 0) != (y < 0)) r += y; return r; }
 static inline double ref_digamma(double x) { double s = 0; return s + x; }
 static inline void judge(struct tally *t, float x, float y2, float y, double r) {
 	float yr = (float)r; t->n++;

@@ -37,6 +37,8 @@ class Body:
 def read(path):
 	bodies, cur = {}, None
 	for number, raw in enumerate(open(path), 1):
+		if raw.startswith("# ==== structural"):
+			break      # the other composites are not elementwise
 		line = raw.split("#")[0].strip()
 		if not line:
 			continue
@@ -57,7 +59,7 @@ def read(path):
 		elif line == "}":
 			cur = None
 		elif cur is None:
-			continue   # another section of the file, with other forms
+			raise SystemExit(where + ": outside of a body: " + line)
 		elif line.startswith("return "):
 			cur.ret = line[7:].strip()
 		else:
