@@ -79,10 +79,26 @@ void ev_shape(const struct tn_graph *g, const struct tn_node *n, uint32_t value,
 	x->size = (tn_size_mul(a->diag, count, tn_dtype_bits(x->dtype)) + 7) / 8;
 }
 
+/* the operands, those whose elements lie unaligned (weights anywhere in a mapped file) copied to where plain loads may read them */
+static const struct tn_array *aligned(const struct tn_array *in, uint32_t n, struct tn_arena *a)
+{
+	struct tn_array *moved = NULL;
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t bytes = tn_dtype_bytes(in[i].dtype);
+		if (bytes < 2 || (uintptr_t)in[i].at % bytes == 0)
+			continue;
+		if (moved == NULL)
+			moved = tn_copy_bytes(a, in, n * sizeof *in);
+		moved[i].at = tn_copy_bytes(a, in[i].at, in[i].size);
+	}
+	return moved != NULL ? moved : in;
+}
+
 void ev_run(const struct tn_graph *g, const struct tn_node *n, const int64_t *symbols, const struct tn_array *in, struct tn_array *out, struct tn_arena *a)
 {
 	struct ev e = { g, n, symbols, in, out, a };
 	const struct tn_mark mark = tn_arena_mark(a);
+	in = e.in = aligned(in, n->n_in, a);
 	if (n->n_in > 0 && n->n_in <= 3 && ev_point(n->prim, in[n->n_in - 1].dtype) != NULL)
 		run_point(&e);
 	else if (n->prim < sizeof atoms / sizeof *atoms && atoms[n->prim] != NULL)
