@@ -97,7 +97,8 @@ static void fast_equals_general(void **unused)
 		assert_int_equal(tn_f32_to_f16(x), tn_f64_to_f16((double)x));
 		assert_int_equal(tn_f32_to_bf16(x), tn_f64_to_bf16((double)x));
 #ifdef __FLT16_MANT_DIG__
-		const _Float16 h = (_Float16)x;
+		__extension__ typedef _Float16 native;
+		const native h = (native)x;
 		uint16_t own;
 		memcpy(&own, &h, sizeof own);
 		assert_int_equal(tn_f32_to_f16(x), own);
