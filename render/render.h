@@ -10,11 +10,12 @@ struct tn_kernel {
 	const struct tn_nest *nest;
 	const struct tn_template_row *tmpl;
 	const int32_t *params;                   /* chosen value of each of the template's params */
-	const uint32_t *scalars; uint32_t n_scalars;  /* sizes (indices in nest->sizes) that the kernel takes, 8 bytes each */
+	const uint32_t *scalars; uint32_t n_scalars;  /* sizes (indices in `sizes` below) that the kernel takes, 8 bytes each */
 	uint32_t grid[3];                        /* sizes, in `sizes` below */
 	uint32_t scratch;                        /* bytes a tile needs, a size in `sizes` */
-	struct tn_size_rows sizes;               /* nest->sizes and what launch and scratch expressions added */
+	struct tn_size_rows sizes;               /* nest->sizes and what addresses, launch and scratch expressions added */
 	const char *text; uint64_t text_len;     /* of this kernel alone, without the unit's preamble */
+	const char *const *uses; uint32_t n_uses;     /* helper words ("helper.NAME") that the unit must hold */
 };
 
 /* tn_render - choose among the backend's templates of the nest's class whose `where` holds (disabled rows left out by `allow`,
