@@ -55,7 +55,7 @@ static int32_t make_resident(struct tn_executable *x, struct tn_diag *d)
 	int32_t st = TN_OK;
 	for (uint32_t b = 0; b < plan->n_buffers && st == TN_OK; b++) {
 		const struct tn_plan_buffer *pb = &plan->buffers[b];
-		uint64_t bytes;
+		uint64_t bytes = 0;
 		if (pb->home != TN_HOME_CONSTANT && pb->home != TN_HOME_RESIDENT) continue;
 		const struct tn_constant *k = pb->index == TN_NOTHING ? NULL : &plan->g->constants.at[pb->index];
 		if (pb->home == TN_HOME_CONSTANT) { x->resident[b] = (struct tn_ref){ NULL, (uint64_t)(uintptr_t)k->at, k->size }; continue; }

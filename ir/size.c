@@ -45,7 +45,7 @@ static uint32_t push_row(struct tn_ir *ir, struct tn_size row, struct tn_poly p)
 /* an atom stands for itself: its polynomial is 1 * row */
 static uint32_t push_atom(struct tn_ir *ir, struct tn_size row)
 {
-	const struct tn_term self = { .c = 1, .n = 1, .atom = { (uint32_t)ir->g.sizes.count } };
+	const struct tn_poly_term self = { .c = 1, .n = 1, .atom = { (uint32_t)ir->g.sizes.count } };
 	return push_row(ir, row, (struct tn_poly){ &self, 1 });
 }
 
@@ -62,14 +62,14 @@ static uint32_t atom(struct tn_ir *ir, uint32_t op, uint32_t a, uint32_t b)
 
 static uint32_t term_row(struct tn_ir *ir, struct tn_poly p)
 {
-	struct tn_term head = p.t[0], last = { .c = 1, .n = 1 };
+	struct tn_poly_term head = p.t[0], last = { .c = 1, .n = 1 };
 	if (head.n == 0)
 		return push_row(ir, (struct tn_size){ .op = TN_SIZE_CONST, .value = head.c, .lo = head.c, .hi = head.c }, p);
 	if (head.c == 1) {             /* two atoms or more: a single one is known */
 		last.atom[0] = head.atom[--head.n];
 		head.atom[head.n] = 0;
 	} else {
-		last = (struct tn_term){ .c = head.c };
+		last = (struct tn_poly_term){ .c = head.c };
 		head.c = 1;
 	}
 	const uint32_t a = tn_size_of_poly(ir, (struct tn_poly){ &head, 1 });
@@ -99,7 +99,7 @@ void tn_size_start(struct tn_ir *ir)
 
 uint32_t tn_size_const(struct tn_ir *ir, int64_t value)
 {
-	const struct tn_term t = { .c = value };
+	const struct tn_poly_term t = { .c = value };
 	return tn_size_of_poly(ir, (struct tn_poly){ &t, value != 0 });
 }
 
@@ -179,7 +179,7 @@ static struct tn_poly atom_poly(struct tn_ir *ir, uint32_t op, struct tn_poly a,
 /* p = q*c + r: coefficients of r within (-c/2, c/2], so that (-n) div c stays what it is, and its constant within [0, c) */
 static void split(struct tn_ir *ir, struct tn_poly p, int64_t c, struct tn_poly *q, struct tn_poly *r)
 {
-	struct tn_term *tq = tn_array(&ir->store->scratch, struct tn_term, p.n), *tr = tn_array(&ir->store->scratch, struct tn_term, p.n);
+	struct tn_poly_term *tq = tn_array(&ir->store->scratch, struct tn_poly_term, p.n), *tr = tn_array(&ir->store->scratch, struct tn_poly_term, p.n);
 	uint64_t nq = 0, nr = 0;
 	for (uint64_t i = 0; i < p.n; i++) {
 		int64_t k = tn_floor_div(p.t[i].c, c), rest = p.t[i].c - k * c;
@@ -200,7 +200,7 @@ static void split(struct tn_ir *ir, struct tn_poly p, int64_t c, struct tn_poly 
 /* the largest number that divides c and all coefficients of r but the constant; takes it out of r (the constant rounds down) */
 static int64_t take_gcd(struct tn_ir *ir, struct tn_poly *r, int64_t c, int64_t *k)
 {
-	struct tn_term *t = tn_copy_bytes(&ir->store->scratch, r->t, r->n * sizeof *r->t);
+	struct tn_poly_term *t = tn_copy_bytes(&ir->store->scratch, r->t, r->n * sizeof *r->t);
 	uint64_t n = 0;
 	int64_t g = c;
 	for (uint64_t i = 0; i < r->n; i++)
@@ -251,7 +251,7 @@ static struct tn_poly div_const(struct tn_ir *ir, struct tn_poly p, int64_t c)
 static void cancel(struct tn_ir *ir, struct tn_poly *p, struct tn_poly *y)
 {
 	for (uint32_t j = 0; y->n == 1 && j < y->t[0].n;) {
-		const struct tn_term f = { .c = 1, .n = 1, .atom = { y->t[0].atom[j] } };
+		const struct tn_poly_term f = { .c = 1, .n = 1, .atom = { y->t[0].atom[j] } };
 		const struct tn_poly by = { tn_copy_bytes(&ir->store->scratch, &f, sizeof f), 1 };
 		struct tn_poly q, r, qy, ry;
 		tn_poly_divide(ir, *p, by, &q, &r);
@@ -400,7 +400,7 @@ static struct tn_poly rewrite(struct tn_ir *ir, struct tn_poly p)
 			int64_t c;
 			if (row.op != TN_SIZE_DIV || !tn_poly_is_const(tn_poly_of(ir, row.b), &c) || p.t[i].c % c != 0)
 				continue;
-			struct tn_term *rest = tn_copy_bytes(&ir->store->scratch, &p.t[i], sizeof p.t[i]);
+			struct tn_poly_term *rest = tn_copy_bytes(&ir->store->scratch, &p.t[i], sizeof p.t[i]);
 			rest->c /= c;
 			memmove(rest->atom + j, rest->atom + j + 1, (TN_TERM_ATOMS - 1 - j) * sizeof *rest->atom);
 			rest->atom[--rest->n] = 0;

@@ -50,7 +50,7 @@ static int cmp_atom(const struct tn_ir *ir, uint32_t a, uint32_t b)
 }
 
 /* negative: s stands before t */
-static int cmp_term(const struct tn_ir *ir, const struct tn_term *s, const struct tn_term *t)
+static int cmp_term(const struct tn_ir *ir, const struct tn_poly_term *s, const struct tn_poly_term *t)
 {
 	if (s->n != t->n)
 		return s->n > t->n ? -1 : 1;
@@ -82,7 +82,7 @@ struct tn_poly tn_poly_of(const struct tn_ir *ir, uint32_t size)
 
 struct tn_poly tn_poly_const(struct tn_ir *ir, int64_t c)
 {
-	struct tn_term *t = tn_new(&ir->store->scratch, struct tn_term);
+	struct tn_poly_term *t = tn_new(&ir->store->scratch, struct tn_poly_term);
 	t->c = c;
 	return (struct tn_poly){ t, c != 0 };
 }
@@ -95,7 +95,7 @@ int tn_poly_is_const(struct tn_poly p, int64_t *c)
 
 struct tn_poly tn_poly_add(struct tn_ir *ir, struct tn_poly p, struct tn_poly q, int64_t k)
 {
-	struct tn_term *t = tn_array(&ir->store->scratch, struct tn_term, p.n + q.n);
+	struct tn_poly_term *t = tn_array(&ir->store->scratch, struct tn_poly_term, p.n + q.n);
 	uint64_t n = 0, i = 0, j = 0;
 	while (i < p.n || j < q.n) {
 		const int c = i == p.n ? 1 : j == q.n ? -1 : cmp_term(ir, &p.t[i], &q.t[j]);
@@ -113,9 +113,9 @@ struct tn_poly tn_poly_add(struct tn_ir *ir, struct tn_poly p, struct tn_poly q,
 	return (struct tn_poly){ t, n };
 }
 
-static struct tn_term mul_term(const struct tn_ir *ir, const struct tn_term *s, const struct tn_term *t)
+static struct tn_poly_term mul_term(const struct tn_ir *ir, const struct tn_poly_term *s, const struct tn_poly_term *t)
 {
-	struct tn_term r = { .c = mul64(ir, s->c, t->c) };
+	struct tn_poly_term r = { .c = mul64(ir, s->c, t->c) };
 	uint32_t i = 0, j = 0;
 	if (s->n + t->n > TN_TERM_ATOMS)
 		too_big(ir, "a product of more than 13 factors");
@@ -134,7 +134,7 @@ struct tn_poly tn_poly_mul(struct tn_ir *ir, struct tn_poly p, struct tn_poly q)
 		too_big(ir, "a product of more than 1024 terms");
 	for (uint64_t i = 0; i < p.n; i++)
 		for (uint64_t j = 0; j < q.n; j++) {
-			struct tn_term *t = tn_new(&ir->store->scratch, struct tn_term);
+			struct tn_poly_term *t = tn_new(&ir->store->scratch, struct tn_poly_term);
 			*t = mul_term(ir, &p.t[i], &q.t[j]);
 			sum = tn_poly_add(ir, sum, (struct tn_poly){ t, 1 }, 1);
 		}
@@ -142,12 +142,12 @@ struct tn_poly tn_poly_mul(struct tn_ir *ir, struct tn_poly p, struct tn_poly q)
 }
 
 /* s / t, when it is exact */
-static int div_term(const struct tn_ir *ir, const struct tn_term *s, const struct tn_term *t, struct tn_term *r)
+static int div_term(const struct tn_ir *ir, const struct tn_poly_term *s, const struct tn_poly_term *t, struct tn_poly_term *r)
 {
 	uint32_t j = 0;
 	if ((s->c == INT64_MIN && t->c == -1) || s->c % t->c != 0)
 		return 0;
-	*r = (struct tn_term){ .c = s->c / t->c };
+	*r = (struct tn_poly_term){ .c = s->c / t->c };
 	for (uint32_t i = 0; i < s->n; i++)
 		if (j < t->n && cmp_atom(ir, s->atom[i], t->atom[j]) == 0)
 			j++;
@@ -163,7 +163,7 @@ int tn_poly_divide(struct tn_ir *ir, struct tn_poly p, struct tn_poly y, struct 
 	struct tn_poly rest = p;
 	*q = *r = (struct tn_poly){ NULL, 0 };
 	while (rest.n) {
-		struct tn_term *t = tn_new(&ir->store->scratch, struct tn_term);
+		struct tn_poly_term *t = tn_new(&ir->store->scratch, struct tn_poly_term);
 		if (div_term(ir, &rest.t[0], &y.t[0], t)) {
 			const struct tn_poly one = { t, 1 };
 			*q = tn_poly_add(ir, *q, one, 1);

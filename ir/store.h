@@ -10,9 +10,9 @@
 #define TN_SIZE_WEIGHT 1000    /* leaves and operators of one size expression, bounds what printing and evaluating cost */
 
 /* c * atom[0] * ... ; atoms are rows (symbol, div, mod, min, max), sorted; unused ones are 0 */
-struct tn_term { int64_t c; uint32_t n, atom[TN_TERM_ATOMS]; };
-_Static_assert(sizeof(struct tn_term) == 64, "no padding");
-struct tn_poly { const struct tn_term *t; uint64_t n; };      /* no terms: 0.  Terms descend by degree, then by atoms */
+struct tn_poly_term { int64_t c; uint32_t n, atom[TN_TERM_ATOMS]; };
+_Static_assert(sizeof(struct tn_poly_term) == 64, "no padding");
+struct tn_poly { const struct tn_poly_term *t; uint64_t n; };      /* no terms: 0.  Terms descend by degree, then by atoms */
 
 struct tn_ir_store {
 	struct tn_arena scratch;
