@@ -137,7 +137,7 @@ static void build(void *arg)
 	uint32_t n_deny = 0, n = x->s->n_places;
 	unsigned char *no_text = tn_array(&x->arena, unsigned char, n + 1), *asked = tn_array(&x->arena, unsigned char, n + 1);
 	struct tn_pipeline_options po = { .numerics = w->o->numerics ? w->o->numerics : TN_DEFAULT, .deterministic = (int)w->o->deterministic,
-		.fuse_none = w->o->fuse == 1, .until = TN_AT_PLAN, .progress = w->o->progress, .progress_ctx = w->o->progress_ctx, .no_text = asked };
+		.fuse_none = w->o->fuse == 1, .late = !w->o->wait, .until = TN_AT_PLAN, .progress = w->o->progress, .progress_ctx = w->o->progress_ctx, .no_text = asked };
 	for (int walk = 0; walk < WALKS; walk++) {
 		po.deny = n_deny ? tn_copy_bytes(&x->arena, deny, n_deny * sizeof *deny) : NULL;
 		po.n_deny = n_deny;

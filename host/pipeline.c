@@ -11,6 +11,7 @@ struct way {
 	const struct tn_pipeline_options *o;
 	struct tn_arena *a;
 	struct tn_compiled *c;
+	struct tn_places interpreter;           /* the same slots, each with the interpreter's table; n is 0 until asked for */
 };
 
 static void tell(const struct way *w, const char *stage, double done)
@@ -44,6 +45,37 @@ static const struct tn_graph *clean(struct way *w, const struct tn_graph *g)
 	g = &tn_simplify(g, w->a)->g;
 	g = &tn_fold(g, FOLD_LIMIT, w->a)->g;
 	return &tn_simplify(g, w->a)->g;
+}
+
+/* ---- what the nest interpreter speaks: elementwise atoms alone, small floats only as bits.  A nest for it is built as for a plugin
+ * with just these rows, so that composites are inlined and small floats go through f32. */
+static const struct tn_backend *interpreter_table(struct tn_arena *a)
+{
+	const uint64_t small = TN_M(TN_F16) | TN_M(TN_BF16);
+	struct tn_dialect_row *rows = NULL;
+	uint32_t n = 0, cap = 0;
+	for (uint32_t i = 0; tn_prim_at(i); i++) {
+		const struct tn_prim_info *p = tn_prim_at(i);
+		if (p->cls != TN_CLS_POINTWISE || !(p->flags & TN_ATOM)) continue;
+		uint64_t mask = p->mask2 ? p->mask2 : p->mask;
+		if (p->number != TN_convert && p->number != TN_bitcast && p->number != TN_select) mask &= ~small;
+		*tn_push(a, rows, n, cap) = (struct tn_dialect_row){ p->number, TN_SCALAR | TN_VECTOR | TN_BLOCK, mask, TN_M_PLAIN, NULL, "" };
+	}
+	struct tn_backend *b = tn_new(a, struct tn_backend);
+	b->id = "interpreter";
+	b->dialect = (struct tn_dialect_row_rows){ rows, n };
+	return b;
+}
+
+static const struct tn_places *interpreter_places(struct way *w)
+{
+	if (w->interpreter.n) return &w->interpreter;
+	struct tn_place *at = tn_array(w->a, struct tn_place, w->s->n_places);
+	const struct tn_backend *b = interpreter_table(w->a);
+	for (uint32_t i = 0; i < w->s->n_places; i++) at[i] = (struct tn_place){ b, NULL, w->s->place[i].device };
+	w->interpreter = w->c->places;
+	w->interpreter.at = at;
+	return &w->interpreter;
 }
 
 /* ---- kernels */
@@ -96,6 +128,12 @@ static struct tn_plan_program *add_program(struct way *w, struct tn_kernel *k, c
 	return &c->programs[c->n_programs++];
 }
 
+/* an interpreted program takes buffers in the order of the interpreter's nest */
+static const struct tn_nest *same_order(struct way *w, uint32_t i, const struct tn_nest *nest)
+{
+	return w->o->until >= TN_AT_KERNELS ? tn_nest_build(&w->c->groups, i, interpreter_places(w), w->a) : nest;
+}
+
 static void kernel_group(struct way *w, uint32_t i, struct tn_map *seen, uint32_t *cap)
 {
 	struct tn_compiled *c = w->c;
@@ -106,7 +144,8 @@ static void kernel_group(struct way *w, uint32_t i, struct tn_map *seen, uint32_
 	if (!*at) {
 		struct tn_kernel *k = w->o->until >= TN_AT_KERNELS ? try_render(w, c->groups.at[i].slot, nest) : NULL;
 		struct tn_plan_program *p = add_program(w, k, NULL, cap);
-		*p = (struct tn_plan_program){ .slot = c->groups.at[i].slot, .nest = nest, .interpret = !k, .sizes = nest->sizes };
+		const struct tn_nest *plain = w->o->until >= TN_AT_KERNELS && (!k || w->o->late) ? tn_nest_build(&c->groups, i, interpreter_places(w), w->a) : nest;
+		*p = (struct tn_plan_program){ .slot = c->groups.at[i].slot, .nest = plain, .interpret = !k, .sizes = nest->sizes };
 		p->name = k ? k->name : tn_printf(w->a, "nest_%08llx", (unsigned long long)(key.key[0] >> 32));
 		if (k) {
 			p->sizes = k->sizes;
@@ -117,6 +156,7 @@ static void kernel_group(struct way *w, uint32_t i, struct tn_map *seen, uint32_
 		}
 		*at = c->n_programs;
 	}
+	if (c->programs[*at - 1].interpret) nest = same_order(w, i, nest);
 	uint32_t *values = tn_array(w->a, uint32_t, nest->buffers.count);
 	for (uint64_t b = 0; b < nest->buffers.count; b++) values[b] = nest->buffers.at[b].value;
 	c->sources[i] = (struct tn_plan_source){ (uint32_t)*at - 1, values, (uint32_t)nest->buffers.count };
@@ -200,7 +240,7 @@ void tn_pipeline(struct tn_session *s, const struct tn_graph *g, const struct tn
 {
 	memset(out, 0, sizeof *out);
 	struct way *w = tn_new(a, struct way);           /* places keep a pointer to it */
-	*w = (struct way){ s, o, a, out };
+	*w = (struct way){ .s = s, .o = o, .a = a, .c = out };
 	out->places = (struct tn_places){ s->place, s->n_places, disabled, w, o->numerics, o->deterministic };
 	tell(w, "simplify", 0);
 	out->ir = clean(w, g);

@@ -91,6 +91,7 @@ struct tn_compiled {
 enum tn_stage { TN_AT_IR, TN_AT_ASSIGN, TN_AT_EXPAND, TN_AT_LAYOUT, TN_AT_FUSE, TN_AT_NEST, TN_AT_KERNELS, TN_AT_PLAN };
 struct tn_pipeline_options {
 	uint32_t numerics; int deterministic, fuse_none;
+	int late;                          /* 1: kernels may come after the first call: each needs a nest that the interpreter can run */
 	enum tn_stage until;
 	const uint64_t *deny; uint32_t n_deny;
 	const unsigned char *no_text;      /* by slot: compile of text answered UNSUPPORTED, interpret its kernels */
