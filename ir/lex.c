@@ -14,11 +14,12 @@ static int peek(const struct tn_lex *l, size_t ahead)
 
 void tn_lex_place(const struct tn_lex *l, size_t place, uint32_t *line, uint32_t *column)
 {
-	*line = *column = 1;
-	for (size_t i = 0; i < place && i < l->len; i++) {
-		*line += l->text[i] == '\n';
-		*column = l->text[i] == '\n' ? 1 : *column + 1;
-	}
+	const size_t end = place < l->len ? place : l->len;
+	size_t first = 0;              /* of the line */
+	*line = 1;
+	for (const char *nl; first < end && (nl = memchr(l->text + first, '\n', end - first)) != NULL; ++*line)
+		first = (size_t)(nl - l->text) + 1;
+	*column = (uint32_t)(end - first) + 1;
 }
 
 void tn_lex_fail(const struct tn_lex *l, size_t place, const char *fmt, ...)
