@@ -10,6 +10,7 @@ struct reader {
 	struct tn_body *body;
 	struct tn_map slots;       /* name -> 1 + slot */
 	const struct tn_prim_info *prim;
+	size_t start;              /* where the body's line begins to count */
 };
 
 static const struct tn_expr *sum(struct reader *r);
@@ -299,8 +300,9 @@ static struct tn_step step(struct reader *r)
 {
 	struct tn_step s = { 0 };
 	const struct tn_lex names = *r->l;
-	uint32_t column;
-	tn_lex_place(r->l, r->l->start, &s.line, &column);
+	s.line = r->body->line;        /* counted from the body's first, or the whole file would be read for every statement */
+	for (size_t i = r->start; i < names.start; i++)
+		s.line += names.text[i] == '\n';
 	do {                                   /* results are defined after the operands are read */
 		if (r->l->kind != TN_T_VALUE)
 			tn_lex_expected(r->l, "a result, or 'return'");
@@ -426,7 +428,7 @@ static void conditions(struct reader *r)
 
 static struct tn_body *body(struct tn_arena *a, struct tn_lex *l)
 {
-	struct reader r = { .l = l, .a = a, .body = tn_new(a, struct tn_body), .slots = { .arena = a } };
+	struct reader r = { .l = l, .a = a, .body = tn_new(a, struct tn_body), .slots = { .arena = a }, .start = l->start };
 	uint32_t column;
 	tn_lex_place(l, l->start, &r.body->line, &column);
 	if (!tn_lex_take_word(l, "prim"))
