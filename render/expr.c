@@ -299,6 +299,14 @@ static int64_t keep_bytes(const struct rd *r)
 	return bytes;
 }
 
+static int64_t folds_in(struct in *in, int64_t phase)
+{
+	int64_t found = 0;
+	for (int64_t i = 0; i < steps_in(in, phase); i++)
+		found += in->r->n->steps.at[in->r->n->phases.at[phase].step0 + i].op == TN_STEP_REDUCE;
+	return found;
+}
+
 static int64_t reversed(const struct rd *r)
 {
 	for (uint64_t i = 0; i < r->n->steps.count; i++)
@@ -340,6 +348,15 @@ static struct rd_num call(struct in *in, const char *name)
 		v = of_int(r, count_along(r, axis_arg(in), 2));
 	} else if (!strcmp(name, "steps")) {
 		v = of_int(r, steps_in(in, phase_arg(in)));
+	} else if (!strcmp(name, "folds")) {
+		v = of_int(r, folds_in(in, phase_arg(in)));
+	} else if (!strcmp(name, "runs")) {
+		const char *which = word_arg(in);
+		if (!take(in, ","))
+			fault(in, "expected ,");
+		v = of_int(r, rd_operand_runs(r, which, axis_arg(in)));
+	} else if (!strcmp(name, "batched")) {
+		v = of_int(r, rd_operand_batched(r, word_arg(in)));
 	} else if (!strcmp(name, "phase_has")) {
 		int64_t p = phase_arg(in);
 		if (!take(in, ","))
@@ -394,10 +411,14 @@ static struct rd_num parse_name(struct in *in)
 		return of_int(r, r->n_keeps);
 	if (!strcmp(name, "keep_bytes"))
 		return of_int(r, keep_bytes(r));
+	if (!strcmp(name, "dot_bytes")) {
+		uint32_t bytes = rd_dtype_bytes(r->n->steps.at[rd_dot_step(r)].dtype);
+		return of_int(r, bytes < 4 ? 4 : bytes);
+	}
 	if (!strcmp(name, "reversed"))
 		return of_int(r, reversed(r));
 	in->p -= n;
-	fault(in, "no such name: a parameter of the template, phases, keeps, keep_bytes, reversed, or a function was expected");
+	fault(in, "no such name: a parameter of the template, phases, keeps, keep_bytes, dot_bytes, reversed, or a function was expected");
 }
 
 static struct rd_num parse_unary(struct in *in)

@@ -139,6 +139,8 @@ uint32_t rd_dot_step(struct rd *r);
 uint32_t rd_operand_step(struct rd *r, const char *which);
 uint32_t rd_operand_access(struct rd *r, uint32_t step);     /* TN_NOTHING: it has a prologue */
 const char *rd_operand_layout(struct rd *r, const char *which);   /* "" when it is dense */
+int64_t rd_operand_runs(struct rd *r, const char *which, struct rd_axis x);   /* loads below it whose lanes would be neighbours along x */
+bool rd_operand_batched(struct rd *r, const char *which);
 bool rd_operand_plain(struct rd *r, const char *which);
 
 /* ---- template.c */

@@ -265,6 +265,10 @@ static const char *expression(struct rd *r, const struct hole *h)
 		return rd_type(r, a.n > 1 && !strcmp(a.at[1].text, "vector") ? TN_VECTOR : TN_SCALAR, dtype_arg(r, h, &a));
 	if (is(h, "dtype"))
 		return rd_dtype_name(dtype_arg(r, h, &a));
+	if (is(h, "word") && a.n == 2) {
+		struct args second = { { a.at[1] }, 1 };
+		return rd_word(r, a.at[0].text, 0, dtype_arg(r, h, &second));
+	}
 	if (is(h, "base"))
 		return base_text(r, h, &a);
 	if (is(h, "stride"))
@@ -306,7 +310,10 @@ static void operand_hole(struct rd *r, const struct hole *h, const struct args *
 static void dot_hole(struct rd *r, const struct args *a)
 {
 	uint32_t step = rd_dot_step(r), form = rd_form(r, step);
-	const char *x = rd_let(r, form, r->n->steps.at[step].dtype, a->at[0].text);
+	uint32_t dtype = r->n->steps.at[step].dtype;
+	const char *x = rd_let(r, form, dtype, a->at[0].text);
+	if (dtype == TN_F16 || dtype == TN_BF16)             /* the cores sum in f32 */
+		x = rd_apply(r, TN_convert, form, TN_F32, dtype, &x, 1, NULL);
 	*(form == TN_VECTOR ? &r->env.vector[step] : &r->env.scalar[step]) = x;
 }
 

@@ -32,7 +32,7 @@ static uint64_t step_deps(struct rd *r, const struct tn_step *s)
 	case TN_STEP_REDUCE:
 		return r->deps[s->b] & ~axis_mask(r->n, TN_AXIS_RED);
 	case TN_STEP_DOT:
-		return (r->deps[s->a] | r->deps[s->b]) & ~axis_mask(r->n, TN_AXIS_K);
+		return axis_mask(r->n, TN_AXIS_BATCH) | axis_mask(r->n, TN_AXIS_M) | axis_mask(r->n, TN_AXIS_N);
 	case TN_STEP_CUMULATE:
 		return r->deps[s->b] | axis_mask(r->n, TN_AXIS_SEQ);
 	}

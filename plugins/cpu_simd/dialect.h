@@ -246,6 +246,7 @@ static const struct tn_word_row cpu_word_rows[] = {
 	/* kept rows */
 	W("keep.declare", 0, 0, "@T@ *const @k@ = (@T@ *)((char *)a->scratch + @offset@);")
 	W("keep.store", V, 0, "*(@T@_u *)(@k@ + (@i@)) = @x@;") W("keep.load", V, 0, "*(const @T@_u *)(@k@ + (@i@))")
+	W("dot.core", 0, IN32, "dot_f32") W("dot.core", 0, F64, "dot_f64") W("dot.core", 0, W4, "dot_i32") W("dot.core", 0, W8, "dot_i64")
 	/* helpers: functions that a unit holds once when a row asks for them */
 	W("helper.bits", 0, 0,
 		"static inline u32 bits_f32(f32 x) { union { f32 f; u32 u; } c = { .f = x }; return c.u; }\n"
@@ -289,7 +290,7 @@ static const struct tn_word_row cpu_word_rows[] = {
 	W("helper.odd_i64", 0, 0,
 		"/* an integer as f64, the lost bits gathered in the last one, so that a later rounding is right */\n"
 		"static inline f64 odd_u64(u64 x)\n{\n\treturn x >> 53 ? (f64)(i64)((x >> 11) | ((x & 0x7ff) != 0)) * 2048.0 : (f64)(i64)x;\n}\n")
-	W("helper.core", 0, 0, cpu_text_core)
+	W("helper.core_head", 0, 0, "#define CPU_CORE_NO_HEADERS\n") W("helper.core", 0, 0, cpu_text_core)
 	PART_HELPER("u8") PART_HELPER("u16") PART_HELPER("u32") PART_HELPER("u64")
 	PART_HELPER("i8") PART_HELPER("i16") PART_HELPER("i32") PART_HELPER("i64") PART_HELPER("f32") PART_HELPER("f64")
 };
