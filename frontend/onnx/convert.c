@@ -8,7 +8,7 @@
 #include <string.h>
 #include "frontend/onnx/onnx.h"
 
-enum { OPSET_LOWEST = 7, OPSET_HIGHEST = 26 };
+enum { OPSET_LOWEST = 7, OPSET_HIGHEST = 28 };
 
 void ox_fail(struct ox *o, int32_t code, const char *fmt, ...)
 {
@@ -37,7 +37,9 @@ static int64_t find_opset(struct ox *o)
 			ox_fail(o, TN_E_UNSUPPORTED, "%s: opset %lld; this reads %d to %d", o->m->file, (long long)v, OPSET_LOWEST, OPSET_HIGHEST);
 		return v;
 	}
-	ox_fail(o, TN_E_ARG, "%s: no opset of the default domain is imported", o->m->file);
+	if (o->m->n_opsets)
+		ox_fail(o, TN_E_UNSUPPORTED, "%s: no opset of the domain 'ai.onnx' is imported, but of '%.*s'", o->m->file, TN_STR(o->m->opsets[0].domain));
+	ox_fail(o, TN_E_ARG, "%s: no opset is imported", o->m->file);
 }
 
 /* A dim's name as a symbol: letters, digits and _.  Other signs become _, so names that differed may meet: the second gets a

@@ -71,6 +71,7 @@ int64_t ox_axis(struct ox *o, int64_t axis, uint32_t rank);                     
 const uint32_t *ox_sizes(struct ox *o, struct ox_val *v, uint32_t *n);               /* NULL when not followed */
 const uint32_t *ox_need_sizes(struct ox *o, uint32_t i, const char *what, uint32_t *n);  /* of an input, by bind if it must be; raises when that is not possible */
 const uint32_t *ox_need_signed(struct ox *o, uint32_t i, const char *what, uint32_t *n); /* the same for numbers that may be negative */
+uint32_t ox_bind(struct ox *o, uint32_t value, int64_t lo);                          /* a 0-d i64 that only running can tell, as a new symbol */
 const int64_t *ox_need_ints(struct ox *o, uint32_t i, const char *what, uint32_t *n);    /* of an input; raises when not constant */
 bool ox_number(struct ox *o, struct ox_val *v, double *to);                          /* the one element of a constant */
 const int64_t *ox_axes(struct ox *o, uint32_t input, uint32_t *n);                   /* attribute axes, or that input; NULL when absent */

@@ -1,7 +1,7 @@
 /* onnx.h - reading an ONNX model into a graph.
  *
  * The model stays where it is: weights are borrowed from the mapped file (or from bytes), so the arena must outlive every use of
- * the graph, and the file must not be changed meanwhile.  Opsets 7 to 26 of the default domain.
+ * the graph, and the file must not be changed meanwhile.  Opsets 7 to 28 of the default domain.
  * Errors are raised in the arena's diag and name file, node and operator:
  *     "model.onnx: node 'Conv_3' (Conv): group 3 does not divide 64 channels"
  * TN_E_ARG          the file is not a valid model

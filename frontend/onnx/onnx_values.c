@@ -294,8 +294,7 @@ const uint32_t *ox_sizes(struct ox *o, struct ox_val *v, uint32_t *n)
 	return v->sizes = sizes;
 }
 
-/* a 0-d integer that only running can tell, as a new symbol */
-static uint32_t bind_one(struct ox *o, uint32_t value, int64_t lo)
+uint32_t ox_bind(struct ox *o, uint32_t value, int64_t lo)
 {
 	uint32_t size = tn_size_sym(o->ir, NULL, lo, OX_DIM_MAX);
 	struct tn_attr_in attrs[] = { TN_A_INT(index, o->ir->g.sizes.at[size].a), TN_A_INT(lo, lo), TN_A_INT(hi, OX_DIM_MAX) };
@@ -317,7 +316,7 @@ static const uint32_t *bind_all(struct ox *o, struct ox_val *v, const char *what
 	if (lo < 0)
 		all = tn_ir_binary(o->ir, TN_max, tn_ir_binary(o->ir, TN_min, all, ox_like_int(o, all, OX_DIM_MAX)), ox_like_int(o, all, lo));
 	for (uint32_t i = 0; i < count; i++)
-		sizes[i] = bind_one(o, tn_ir_reshape(o->ir, ox_axis_slice(o, all, 0, ox_c(o, i), ox_c(o, i + 1), 1), NULL, 0), lo);
+		sizes[i] = ox_bind(o, tn_ir_reshape(o->ir, ox_axis_slice(o, all, 0, ox_c(o, i), ox_c(o, i + 1), 1), NULL, 0), lo);
 	v->n_sizes = *n = (uint32_t)count;
 	return v->sizes = sizes;               /* bound once, whoever asks next */
 }

@@ -23,7 +23,7 @@ static void gemm(struct ox *o)
 	uint32_t a = ox_v(o, 0), b = ox_v(o, 1);
 	if (ox_rank(o, a) != 2 || ox_rank(o, b) != 2)
 		ox_fail(o, TN_E_ARG, "operands of rank %u and %u", ox_rank(o, a), ox_rank(o, b));
-	uint32_t r = scaled(o, tn_ir_dot(o->ir, a, b, contract, 1, NULL, 0), alpha);
+	uint32_t r = scaled(o, tn_ir_dot(o->ir, a, b, contract, 2, NULL, 0), alpha);
 	if (ox_has(o, 2) && beta != 0) {
 		uint32_t c = tn_ir_expand_to(o->ir, scaled(o, ox_v(o, 2), beta), ox_dims(o, r), 2);
 		r = tn_ir_binary(o->ir, TN_add, r, c);

@@ -89,36 +89,56 @@ static void trilu(struct ox *o)
 	ox_out(o, 0, ox_select(o, keep, x, ox_like(o, x, 0)));
 }
 
-/* start + i * delta; the length from sizes, or from numbers */
-static uint32_t range_length(struct ox *o, struct ox_val *const v[3])
+/* ---- range: start + i * delta.  How long it is comes from numbers, from sizes, or is computed and bound */
+
+static bool length_of_numbers(struct ox *o, struct ox_val *const v[3], uint32_t *n)
 {
-	uint32_t n, s[3];
 	double x[3];
+	if (!ox_number(o, v[0], &x[0]) || !ox_number(o, v[1], &x[1]) || !ox_number(o, v[2], &x[2]) || x[2] == 0)
+		return false;
+	double len = (x[1] - x[0]) / x[2];
+	if (len > (double)OX_DIM_MAX)
+		ox_fail(o, TN_E_ARG, "%g elements", len);
+	int64_t whole = len > 0 ? (int64_t)len : 0;
+	*n = ox_c(o, whole + ((double)whole < len));
+	return true;
+}
+
+static bool length_of_sizes(struct ox *o, struct ox_val *const v[3], uint32_t *n)
+{
+	uint32_t s[3], count;
 	int64_t delta;
-	if (ox_number(o, v[0], &x[0]) && ox_number(o, v[1], &x[1]) && ox_number(o, v[2], &x[2]) && x[2] != 0) {
-		double len = (x[1] - x[0]) / x[2];
-		if (len > (double)OX_DIM_MAX)
-			ox_fail(o, TN_E_ARG, "%g elements", len);
-		int64_t k = len > 0 ? (int64_t)len : 0;
-		return ox_c(o, k + ((double)k < len));
-	}
 	for (uint32_t i = 0; i < 3; i++) {
-		const uint32_t *sizes = ox_need_signed(o, i, i == 0 ? "start" : i == 1 ? "limit" : "delta", &n);
-		if (n != 1)
-			ox_fail(o, TN_E_ARG, "input %u has %u elements", i, n);
+		const uint32_t *sizes = ox_sizes(o, v[i], &count);
+		if (!sizes || count != 1)
+			return false;
 		s[i] = sizes[0];
 	}
-	if (!ox_const(o, s[2], &delta) || !delta || delta == INT64_MIN)
-		ox_fail(o, TN_E_UNSUPPORTED, "delta %s", ox_print(o, s[2]));
+	if (!ox_const(o, s[2], &delta) || !delta || delta < -OX_DIM_MAX || delta > OX_DIM_MAX)
+		return false;
 	uint32_t span = delta > 0 ? ox_minus(o, s[1], s[0]) : ox_minus(o, s[0], s[1]);
 	delta = delta < 0 ? -delta : delta;
-	return ox_max(o, ox_over(o, ox_plus(o, span, ox_c(o, delta - 1)), ox_c(o, delta)), ox_c(o, 0));
+	*n = ox_max(o, ox_over(o, ox_plus(o, span, ox_c(o, delta - 1)), ox_c(o, delta)), ox_c(o, 0));
+	return true;
+}
+
+/* in f64, which is exact for every length that a dim can have */
+static uint32_t length_at_run_time(struct ox *o, struct ox_val *const v[3])
+{
+	uint32_t x[3];
+	for (uint32_t i = 0; i < 3; i++)
+		x[i] = tn_ir_convert(o->ir, tn_ir_reshape(o->ir, ox_value(o, v[i]), NULL, 0), TN_F64);
+	uint32_t n = tn_ir_binary(o->ir, TN_div, tn_ir_binary(o->ir, TN_sub, x[1], x[0]), x[2]);
+	n = tn_ir_convert(o->ir, tn_ir_unary(o->ir, TN_ceil, n), TN_I64);
+	return ox_bind(o, tn_ir_binary(o->ir, TN_max, n, ox_zero(o, TN_I64)), 0);
 }
 
 static void range(struct ox *o)
 {
 	struct ox_val *v[3] = { ox_in(o, 0), ox_in(o, 1), ox_in(o, 2) };
-	uint32_t n = range_length(o, v), dtype = v[0]->dtype, in[3];
+	uint32_t n, dtype = v[0]->dtype, in[3];
+	if (!length_of_numbers(o, v, &n) && !length_of_sizes(o, v, &n))
+		n = length_at_run_time(o, v);
 	for (uint32_t i = 0; i < 3; i += 2)
 		in[i] = tn_ir_expand_to(o->ir, tn_ir_reshape(o->ir, ox_value(o, v[i]), NULL, 0), &n, 1);
 	uint32_t steps = tn_ir_binary(o->ir, TN_mul, tn_ir_iota(o->ir, dtype, 0, &n, 1), in[2]);
@@ -126,6 +146,69 @@ static void range(struct ox *o)
 }
 
 /* ---- reshaping */
+
+/* a product taken apart: factors that are no products, and the number in front; n TN_NOTHING when there are too many */
+struct factors { uint32_t at[32], n; int64_t c; };
+
+static void take_apart(struct ox *o, uint32_t size, struct factors *f)
+{
+	const struct tn_size row = o->ir->g.sizes.at[size];
+	if (f->n == TN_NOTHING)
+		return;
+	if (row.op == TN_SIZE_MUL) {
+		take_apart(o, row.a, f);
+		take_apart(o, row.b, f);
+	} else if (row.op == TN_SIZE_CONST) {
+		if (__builtin_mul_overflow(f->c, row.value, &f->c))
+			f->n = TN_NOTHING;
+	} else if (f->n == 32) {
+		f->n = TN_NOTHING;
+	} else {
+		f->at[f->n++] = size;
+	}
+}
+
+static void cancel(struct factors *p, struct factors *q)
+{
+	for (uint32_t i = 0; i < p->n; i++)
+		for (uint32_t k = 0; k < q->n; k++)
+			if (p->at[i] == q->at[k]) {
+				p->at[i--] = p->at[--p->n];
+				q->at[k] = q->at[--q->n];
+				break;
+			}
+}
+
+static uint32_t put_together(struct ox *o, const struct factors *f)
+{
+	uint32_t r = ox_c(o, f->c);
+	for (uint32_t i = 0; i < f->n; i++)
+		r = ox_times(o, r, f->at[i]);
+	return r;
+}
+
+/* The dim that is written -1: all elements by the product of the other dims.  What stands on both sides cancels, be it 0 or not:
+ * of an empty tensor any dim would be right.  First whole dims, which may be sums, then their factors. */
+static uint32_t left_over(struct ox *o, const struct ox_val *x, const uint32_t *dims, uint32_t n, uint32_t hole)
+{
+	struct factors whole = { .c = 1 }, rest = { .c = 1 };
+	bool used[OX_RANK] = { false };
+	for (uint32_t i = 0; i < x->rank; i++) {
+		bool both = false;
+		for (uint32_t d = 0; d < n && !both; d++)
+			if (d != hole && !used[d] && dims[d] == x->dims[i])
+				both = used[d] = true;
+		if (!both)
+			take_apart(o, x->dims[i], &whole);
+	}
+	for (uint32_t d = 0; d < n; d++)
+		if (d != hole && !used[d])
+			take_apart(o, dims[d], &rest);
+	if (whole.n == TN_NOTHING || rest.n == TN_NOTHING)
+		ox_fail(o, TN_E_UNSUPPORTED, "shape %s of %s is too long an expression", ox_print_dims(o, dims, n), ox_print_dims(o, x->dims, x->rank));
+	cancel(&whole, &rest);
+	return ox_over(o, put_together(o, &whole), ox_max(o, put_together(o, &rest), ox_c(o, 1)));
+}
 
 /* 0 copies a dim (unless allowzero), -1 is what is left: the product of the others is divided out where symbols cancel */
 void ox_reshape_dims(struct ox *o, const struct ox_val *x, const uint32_t *want, uint32_t n, uint32_t *dims)
@@ -160,21 +243,9 @@ void ox_reshape_dims(struct ox *o, const struct ox_val *x, const uint32_t *want,
 		return;
 	}
 	int64_t have, by;
-	if (ox_const(o, all, &have) && ox_const(o, rest, &by) && (by == 0 || have % by != 0))
+	if (ox_const(o, all, &have) && ox_const(o, rest, &by) && (by == 0 ? have != 0 : have % by != 0))
 		ox_fail(o, TN_E_ARG, "%s cannot be cut into parts of %lld", ox_print_dims(o, x->dims, x->rank), (long long)by);
-	uint32_t whole = ox_c(o, 1);           /* dims that stand on both sides cancel, be they 0 or not */
-	bool used[OX_RANK] = { false };
-	rest = ox_c(o, 1);
-	for (uint32_t i = 0; i < x->rank; i++) {
-		bool both = false;
-		for (uint32_t d = 0; d < n && !both; d++)
-			if (d != hole && !used[d] && dims[d] == x->dims[i])
-				both = used[d] = true;
-		whole = both ? whole : ox_times(o, whole, x->dims[i]);
-	}
-	for (uint32_t d = 0; d < n; d++)
-		rest = d == hole || used[d] ? rest : ox_times(o, rest, dims[d]);
-	dims[hole] = ox_over(o, whole, ox_max(o, rest, ox_c(o, 1)));
+	dims[hole] = left_over(o, x, dims, n, hole);
 }
 
 static void reshape(struct ox *o)
@@ -284,10 +355,10 @@ static void expand(struct ox *o)
 	ox_out(o, 0, tn_ir_expand_to(o->ir, x, dims, rank));
 }
 
-/* one dim at a time, through [before, 1, dim, after] */
+/* one dim at a time, through [before, repeats, dim, after] */
 static void tile(struct ox *o)
 {
-	static const int64_t where[4] = { 0, 1, 2, 3 };
+	static const int64_t where[3] = { 0, 2, 3 };
 	uint32_t n, x = ox_v(o, 0), rank = ox_rank(o, x), dims[OX_RANK];
 	const uint32_t *repeats = ox_need_sizes(o, 1, "repeats", &n);
 	memcpy(dims, ox_dims(o, x), rank * sizeof *dims);
@@ -299,9 +370,9 @@ static void tile(struct ox *o)
 			continue;
 		if (ox_hi(o, by) < 0)
 			ox_fail(o, TN_E_ARG, "dim %u is repeated %s times", d, ox_print(o, by));
-		uint32_t four[4] = { ox_product(o, dims, d), one, dims[d], ox_product(o, dims + d + 1, rank - d - 1) };
-		x = tn_ir_reshape(o->ir, x, four, 4);
-		four[1] = by;
+		uint32_t three[3] = { ox_product(o, dims, d), dims[d], ox_product(o, dims + d + 1, rank - d - 1) };
+		uint32_t four[4] = { three[0], by, three[1], three[2] };
+		x = tn_ir_reshape(o->ir, x, three, 3);
 		x = tn_ir_broadcast(o->ir, x, four, 4, where);
 		dims[d] = ox_times(o, dims[d], by);
 		x = tn_ir_reshape(o->ir, x, dims, rank);
