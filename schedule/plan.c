@@ -151,7 +151,7 @@ static void find_roots(struct maker *m)
 static void start(struct maker *m)
 {
 	const struct tn_graph *g = m->g;
-	m->n_domains = m->p->n + 2;
+	m->n_domains = m->p->n + 1;
 	m->root = tn_array(m->a, uint32_t, g->values.count + 1);
 	m->output_of = tn_array(m->a, uint32_t, g->values.count + 1);
 	m->made_once = tn_array(m->a, unsigned char, g->values.count + 1);
