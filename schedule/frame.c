@@ -263,6 +263,8 @@ static void pull_reshape(struct fr_ctx *c, const struct tn_node *n, const struct
 	pull(c, in, m, many);
 }
 
+static int is_rows(const struct tn_frame *f) { return f->cls == TN_NEST_REDUCE || f->cls == TN_NEST_ROWS; }
+
 static void pull_view(struct fr_ctx *c, const struct tn_node *n, const struct fr_value *rv)
 {
 	const struct tn_graph *g = c->g;
@@ -280,8 +282,8 @@ static void pull_view(struct fr_ctx *c, const struct tn_node *n, const struct fr
 			m.at[i] = r.at[where[i]];
 			kept |= tn_shape(g, in)[i] != 1 || tn_shape(g, out)[where[i]] == 1 ? 1u << where[i] : 0;
 		}
-		for (uint32_t i = 0; i < r.rank; i++)
-			m.bij &= (kept >> i & 1) || tn_shape(g, out)[i] == 1;
+		for (uint32_t i = 0; i < r.rank; i++)      /* along reduced dims one value stands for a row, and is stored once a row */
+			m.bij &= (kept >> i & 1) || tn_shape(g, out)[i] == 1 || (is_rows(c->f) && r.at[i] >= 0 && c->f->red >> r.at[i] & 1);
 		pull(c, in, m, many);
 		return;
 	}
@@ -613,12 +615,14 @@ static int check_outs(struct fr_ctx *c, const uint32_t *outs, uint32_t n)
 static int covers(const struct fr_ctx *c, const uint32_t *outs, uint32_t n)
 {
 	const struct tn_frame *f = c->f;
-	uint32_t kept = 0;
+	uint32_t kept = 0, red = 0;
 	for (uint32_t d = 0; d < f->n_dims; d++)
-		kept |= !(f->red >> d & 1) && f->dims[d].extent != 1 ? 1u << d : 0;
-	for (uint32_t i = 0; i < n && f->cls != TN_NEST_SCATTER; i++)
-		if ((fr_value(c, outs[i])->map.uses & kept) != kept)
+		*(f->red >> d & 1 ? &red : &kept) |= f->dims[d].extent != 1 ? 1u << d : 0;
+	for (uint32_t i = 0; i < n && f->cls != TN_NEST_SCATTER; i++) {
+		const uint32_t uses = fr_value(c, outs[i])->map.uses;
+		if ((uses & kept) != kept || (uses & red && (uses & red) != red))
 			return 0;
+	}
 	return 1;
 }
 

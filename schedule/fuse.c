@@ -7,7 +7,7 @@
 #include "schedule/fuse.h"
 #include <string.h>
 
-enum { MAX_USERS = 16, MAX_WALK = 512 };
+enum { MAX_USERS = 16, MAX_WALK = 512, MAX_AHEAD = 48 };
 
 static uint32_t result(const struct fz *z, uint32_t node) { return tn_out(z->g, &z->g->nodes.at[node], 0); }
 
@@ -112,6 +112,68 @@ static int stuck(const struct fz *z, uint32_t node)
 	return n->prim == TN_reshape && tn_val(z->g, tn_in(z->g, n, 0))->layout != 0;
 }
 
+static int merge_lists(uint32_t *to, const uint32_t *x, uint32_t nx, const uint32_t *y, uint32_t ny)
+{
+	uint32_t n = 0, i = 0, k = 0;
+	while (i < nx || k < ny) {
+		const uint32_t a = i < nx ? x[i] : TN_NOTHING, b = k < ny ? y[k] : TN_NOTHING;
+		to[n++] = a < b ? a : b;
+		i += a <= b;
+		k += b <= a;
+	}
+	return (int)n;
+}
+
+/* node and what it is computed from, up to reductions and with them, ascending; 0: there is none, or too much of it */
+static uint32_t up_to_reductions(const struct fz *z, uint32_t node, uint32_t *set)
+{
+	uint32_t n = 1, found = 0;
+	set[0] = node;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct tn_node *x = &z->g->nodes.at[set[i]];
+		if (q_class(z->g, set[i]) == TN_CLS_REDUCE) {
+			found = 1;
+			continue;
+		}
+		for (uint32_t k = 0; k < x->n_in; k++) {
+			const uint32_t made = tn_val(z->g, tn_in(z->g, x, k))->node, cls = made == TN_NOTHING ? TN_CLS_HOST : q_class(z->g, made);
+			uint32_t at = 0;
+			if (cls != TN_CLS_POINTWISE && cls != TN_CLS_VIEW && cls != TN_CLS_DATA && cls != TN_CLS_REDUCE)
+				continue;
+			while (at < n && set[at] != made)
+				at++;
+			if (at < n || z->slot[made] != z->slot[node])
+				continue;
+			if (n == MAX_AHEAD)
+				return 0;
+			set[n++] = made;
+		}
+	}
+	for (uint32_t i = 1; i < n; i++)
+		for (uint32_t k = i; k > 0 && set[k - 1] > set[k]; k--) {
+			const uint32_t t = set[k];
+			set[k] = set[k - 1];
+			set[k - 1] = t;
+		}
+	return found ? n : 0;
+}
+
+/* what looks like work done again for each element of a row is done once a row, when the reduction behind it joins as well */
+static int rows_ahead(struct fz *z, const uint32_t *nodes, uint32_t n, const uint32_t *outs, uint32_t n_outs, uint32_t node)
+{
+	uint32_t set[MAX_AHEAD];
+	const uint32_t more = up_to_reductions(z, node, set);
+	struct tn_frame f;
+	if (more == 0)
+		return 0;
+	uint32_t *all = tn_array(z->fr.a, uint32_t, n + more);
+	n = (uint32_t)merge_lists(all, nodes, n, set, more);
+	if (!fr_try(&z->fr, all, n, outs, n_outs, &f) || f.cls != TN_NEST_ROWS)
+		return 0;
+	const struct fr_value *v = fr_value(&z->fr, result(z, node));
+	return v && !v->many && !(v->map.uses & f.red);
+}
+
 /* may node be computed in group, its result stored there or not? */
 static int can_join(struct fz *z, uint32_t group, uint32_t node, int stored, struct joined *j)
 {
@@ -141,7 +203,11 @@ static int can_join(struct fz *z, uint32_t group, uint32_t node, int stored, str
 		if (stuck(z, node))            /* it has no meaning alone: the rules are not asked */
 			j->extra = x->extra;
 		else
-			ok = allowed && fz_pays(z, x, nodes, x->n + 1, &j->f, node, &j->extra);
+			ok = allowed ? fz_pays(z, x, nodes, x->n + 1, &j->f, node, &j->extra) : 0;
+		if (ok < 0) {
+			j->extra = x->extra;
+			ok = rows_ahead(z, nodes, x->n + 1, outs, n_outs, node);
+		}
 	}
 	for (uint32_t i = 0; i < z->fr.n_values; i++)
 		z->fr.local[z->fr.values[i].value] = 0;
@@ -303,13 +369,8 @@ static int can_merge(struct fz *z, uint32_t p, uint32_t q, struct joined *j)
 	if (reads(z, p, q) || reads(z, q, p))
 		return 0;
 	const struct tn_mark m = tn_arena_mark(z->fr.a);
-	uint32_t *nodes = tn_array(z->fr.a, uint32_t, x->n + y->n + 1), *outs = tn_array(z->fr.a, uint32_t, x->n + y->n + 1), n = 0, i = 0, k = 0;
-	while (i < x->n || k < y->n) {
-		const uint32_t a = i < x->n ? x->nodes[i] : TN_NOTHING, b = k < y->n ? y->nodes[k] : TN_NOTHING;
-		nodes[n++] = a < b ? a : b;
-		i += a <= b;
-		k += b <= a;
-	}
+	uint32_t *nodes = tn_array(z->fr.a, uint32_t, x->n + y->n + 1), *outs = tn_array(z->fr.a, uint32_t, x->n + y->n + 1);
+	const uint32_t n = (uint32_t)merge_lists(nodes, x->nodes, x->n, y->nodes, y->n);
 	uint32_t n_outs = outs_of(z, p, outs);
 	n_outs += outs_of(z, q, outs + n_outs);
 	z->fr.values = NULL;
@@ -320,7 +381,7 @@ static int can_merge(struct fz *z, uint32_t p, uint32_t q, struct joined *j)
 		j->rule = fz_rule(z, x->slot, nodes, n, &j->f, &allowed);
 		ok = allowed;
 	}
-	for (i = 0; i < z->fr.n_values; i++)
+	for (uint32_t i = 0; i < z->fr.n_values; i++)
 		z->fr.local[z->fr.values[i].value] = 0;
 	z->fr.n_values = 0;
 	tn_arena_reset(z->fr.a, m);

@@ -28,7 +28,8 @@ struct fz {
 /* fuse_policy.c */
 uint32_t fz_price(const struct tn_graph *g, uint32_t node);
 double fz_elements(const struct tn_graph *g, uint32_t value);
-/* f and the values of z->fr describe nodes; node is the one that joins, or TN_NOTHING.  0: legal but does not pay */
+/* f and the values of z->fr describe nodes; node is the one that joins.  0: legal but does not pay; -1: because it would be
+ * computed again for each element of a broadcast */
 int fz_pays(struct fz *z, const struct fz_group *old, const uint32_t *nodes, uint32_t n, const struct tn_frame *f, uint32_t node, uint32_t *extra);
 /* the enabled rule that allows this set; NULL: none.  A set of one node needs none: then *single is 1 where the class has a template */
 const char *fz_rule(struct fz *z, uint32_t slot, const uint32_t *nodes, uint32_t n, const struct tn_frame *f, int *allowed);

@@ -103,7 +103,7 @@ int fz_pays(struct fz *z, const struct fz_group *old, const uint32_t *nodes, uin
 		return price < 8 || !v->many;
 	if (repeats(z, f, v) < 1.01)
 		return 1;
-	return price <= 1 && ++*extra <= MAX_EXTRA;
+	return price <= 1 && ++*extra <= MAX_EXTRA ? 1 : -1;
 }
 
 /* ---- rules */
