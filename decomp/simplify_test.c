@@ -87,7 +87,7 @@ static struct tn_array make_input(struct tn_arena *a, const struct tn_graph *g, 
 	return x;
 }
 
-struct evaluation { struct tn_arena *a; const struct tn_graph *g; struct tn_array in[8], out[16]; };
+struct evaluation { struct tn_arena *a; const struct tn_graph *g; struct tn_array in[16], out[16]; };
 
 static void evaluate(void *arg)
 {
@@ -166,11 +166,96 @@ static void run_file(const char *pass)
 	assert_int_equal(failed, 0);
 }
 
+/* ---- random graphs of the rows that rules look at, over operands that make them apply */
+static uint64_t state = 0x2545f4914f6cdd1du;
+static uint32_t pick(uint32_t n)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (uint32_t)(state >> 33) % n;
+}
+
+static uint32_t random_number(struct tn_ir *ir, uint32_t dtype, const uint32_t *dims)
+{
+	static const double floats[] = { 0.0, -0.0, 1, -1, 2, 0.5, 3, 32768, 0x1p-14 };
+	static const int64_t ints[] = { 0, 1, -1, 2, 4, 7, 127 };
+	return TN_M_FLOAT >> dtype & 1 ? tn_ir_full(ir, dtype, floats[pick(9)], dims, 2) : tn_ir_full_int(ir, dtype, dtype == TN_BOOL ? pick(2) : ints[pick(7)], dims, 2);
+}
+
+/* a value of this dtype among those there are, or a new number */
+static uint32_t operand(struct tn_ir *ir, uint32_t dtype, const uint32_t *dims)
+{
+	for (int tries = 0; tries < 6; tries++) {
+		const uint32_t v = pick((uint32_t)ir->g.values.count);
+		if (tn_val(&ir->g, v)->dtype == dtype && tn_rank(&ir->g, v) == 2 && memcmp(tn_shape(&ir->g, v), dims, 2 * sizeof *dims) == 0)
+			return v;
+	}
+	return random_number(ir, dtype, dims);
+}
+
+static uint32_t random_step(struct tn_ir *ir, const uint32_t *dims)
+{
+	static const uint32_t prims[] = { TN_add, TN_sub, TN_mul, TN_div, TN_max, TN_min, TN_and, TN_or, TN_xor, TN_shl, TN_shr, TN_eq, TN_lt, TN_le, TN_neg, TN_not,
+		TN_abs, TN_floor, TN_relu, TN_select, TN_convert, TN_permute, TN_reshape, TN_slice };
+	static const uint32_t dtypes[] = { TN_BOOL, TN_U8, TN_I16, TN_I32, TN_F16, TN_BF16, TN_F32, TN_F64 };
+	const struct tn_prim_info *p = tn_prim_info(prims[pick(sizeof prims / sizeof *prims)]);
+	const uint32_t dtype = dtypes[pick(8)], x = operand(ir, dtype, dims);
+	if (p->number == TN_select)
+		return tn_ir_select(ir, operand(ir, TN_BOOL, dims), x, operand(ir, dtype, dims));
+	if (!(p->mask >> dtype & 1))
+		return random_number(ir, dtype, dims);
+	if (p->number == TN_convert)
+		return tn_ir_convert(ir, x, dtypes[pick(8)]);
+	if (p->number == TN_permute)               /* there and back, through views that merge */
+		return tn_ir_permute(ir, tn_ir_permute(ir, x, (const int64_t[]){ 1, 0 }), (const int64_t[]){ 1, 0 });
+	if (p->number == TN_reshape)
+		return tn_ir_reshape(ir, tn_ir_reshape(ir, x, (const uint32_t[]){ tn_size_product(ir, dims, 2) }, 1), dims, 2);
+	if (p->number == TN_slice) {
+		const int64_t step[] = { 1, pick(2) ? 1 : -1 };
+		const uint32_t start[] = { 0, step[1] > 0 ? 0 : tn_size_const(ir, 4) }, limit[] = { dims[0], tn_size_const(ir, step[1] > 0 ? 5 : -1) };
+		return tn_ir_add(ir, TN_slice, &x, 1, (const struct tn_attr_in[]){ TN_A_SIZES(start, start, 2), TN_A_SIZES(limit, limit, 2), TN_A_INTS(step, step, 2) }, 3);
+	}
+	return p->n_in == 1 ? tn_ir_unary(ir, p->number, x) : tn_ir_binary(ir, p->number, x, pick(8) ? operand(ir, dtype, dims) : x);
+}
+
+static void random_graph(void *arg)
+{
+	struct job *j = arg;
+	struct tn_ir *ir = tn_ir_create(j->a, "random");
+	const uint32_t dims[] = { pick(2) ? tn_size_sym(ir, "n", 0, TN_SIZE_UNBOUNDED) : tn_size_const(ir, N), tn_size_const(ir, 5) };
+	for (uint32_t dtype = TN_BOOL; dtype <= TN_F64; dtype++)
+		tn_ir_input(ir, NULL, dtype, 2, dims);
+	for (uint32_t i = 0; i < 30; i++)
+		random_step(ir, dims);
+	for (uint32_t i = 0; i < 8; i++)
+		tn_ir_output(ir, NULL, (uint32_t)ir->g.values.count - 1 - i * 2);
+	const struct tn_ir *simple = tn_simplify(&ir->g, j->a), *folded = tn_fold(&simple->g, 1 << 10, j->a), *again = tn_simplify(&folded->g, j->a);
+	tn_ir_verify(&again->g, j->a);
+	check_values(j, &ir->g, &simple->g);
+	check_values(j, &ir->g, &again->g);
+}
+
+static void random_graphs(void **unused)
+{
+	(void)unused;
+	for (uint32_t i = 0; i < 1500; i++) {
+		struct tn_diag d = { 0 };
+		struct tn_arena a;
+		tn_arena_init(&a, &d);
+		struct job j = { .a = &a, .name = "random" };
+		const uint64_t seed = state;
+		if (tn_protect(&d, random_graph, &j) != TN_OK)
+			fail_msg("graph %u (state %llu): %s", i, (unsigned long long)seed, d.text);
+		tn_arena_fini(&a);
+	}
+}
+
 static void simplify_cases(void **unused) { (void)unused; run_file("simplify"); }
 static void fold_cases(void **unused) { (void)unused; run_file("fold"); }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(simplify_cases), cmocka_unit_test(fold_cases) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(simplify_cases), cmocka_unit_test(fold_cases), cmocka_unit_test(random_graphs) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
