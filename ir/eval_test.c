@@ -100,6 +100,7 @@ static const struct hand cases[] = {
 	/* signs of zero, NaN, infinities */
 	{ "f32[5]: -0 0 -1 1 -2.5", "%r = frac %a", "f32[5]: -0 0 -0 0 -0.5" },
 	{ "f32[3]: -0 nan -3", "%r = relu %a", "f32[3]: 0 nan 0" },
+	{ "f64[9001]: -1 2 3", "%e = relu %a\n%i = iota axis = 0, dtype = f64, shape = [9001]\n%m = mul %e, %i\n%r = sum %m, axes = [0]", "f64[]: 67501500" },
 	{ "f32[3]: nan 1 nan; f32[3]: 1 nan nan", "%r = fmax %a, %b", "f32[3]: 1 1 nan" },
 	{ "f32[4]: 0 -0 nan -5", "%r = sign %a", "f32[4]: 0 -0 nan -1" },
 	{ "f32[4]: 0 -1 inf nan", "%r = log %a", "f32[4]: -inf nan inf nan" },
