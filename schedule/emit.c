@@ -324,7 +324,7 @@ static uint32_t emit_pad(struct nb *b, const struct tn_node *n, struct nb_at at,
 			g = nb_guard(b, g, ix_mod(&b->ix, c, by), 1);
 			c = ix_div(&b->ix, c, by);
 		}
-		r.c[i] = c;
+		r.c[i] = dim == 1 ? ix_size(&b->ix, 0) : c;    /* a single element: where the guard holds it is that one */
 	}
 	const uint32_t other = nb_emit(b, tn_in(&b->ir->g, n, 1), nb_blank(0), guard, fill);
 	return guarded(b, in, r, g, guard, other, fill);
@@ -348,12 +348,14 @@ static uint32_t emit_cat(struct nb *b, const struct tn_node *n, struct nb_at at,
 			continue;
 		p.flat = TN_NOTHING;
 		p.c[axis] = ix_plus(&b->ix, at.c[axis], mul(b, starts[i], tn_size_const(b->ir, -1)));
-		const uint32_t inner = nb_guard(b, guard, p.c[axis], dim), x = nb_emit(b, v, p, inner, 0);
+		const uint32_t at_axis = p.c[axis], inner = nb_guard(b, guard, at_axis, dim);
+		p.c[axis] = dim == 1 ? ix_size(&b->ix, 0) : at_axis;
+		const uint32_t x = nb_emit(b, v, p, inner, 0);
 		if (r == TN_NOTHING || inner == guard) {
 			r = x;
 			continue;
 		}
-		const uint32_t c = nb_prim(b, TN_lt, TN_BOOL, (uint32_t[]){ nb_to_step(b, p.c[axis]), nb_size_step(b, dim) }, 2, NULL, NULL);
+		const uint32_t c = nb_prim(b, TN_lt, TN_BOOL, (uint32_t[]){ nb_to_step(b, at_axis), nb_size_step(b, dim) }, 2, NULL, NULL);
 		r = nb_prim(b, TN_select, b->steps[x].dtype, (uint32_t[]){ c, x, r }, 3, NULL, NULL);
 	}
 	return r != TN_NOTHING ? r : nb_const(b, tn_val(&b->ir->g, tn_out(&b->ir->g, n, 0))->dtype, 0);
@@ -395,11 +397,12 @@ static uint32_t emit_gather(struct nb *b, const struct tn_node *n, struct nb_at 
 		i = int_op(b, TN_min, i, nb_size_step(b, sub(b, dim, 1)));
 		i = int_op(b, TN_max, i, nb_const(b, TN_I64, 0));
 	}
+	const uint32_t at_axis = ix_step(&b->ix, i, drop || empty ? TN_NOTHING : dim);
 	for (uint32_t d = 0; d < r.rank; d++)
-		r.c[d] = d < axis ? at.c[d] : d > axis ? at.c[d - 1 + n_index] : ix_step(&b->ix, i, drop || empty ? TN_NOTHING : dim);
+		r.c[d] = d < axis ? at.c[d] : d > axis ? at.c[d - 1 + n_index] : dim == 1 ? ix_size(&b->ix, 0) : at_axis;
 	if (!drop && !empty)
 		return nb_emit(b, x, r, guard, 0);
-	const uint32_t inner = nb_guard(b, guard, r.c[axis], dim);
+	const uint32_t inner = nb_guard(b, guard, at_axis, dim);
 	return guarded(b, x, r, inner, guard, nb_const(b, tn_val(&b->ir->g, x)->dtype, 0), 0);
 }
 

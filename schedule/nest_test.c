@@ -118,7 +118,7 @@ static const char *differs(const struct tn_array *want, const struct tn_array *g
 	return NULL;
 }
 
-struct job { struct tn_arena *a; const struct tn_graph *g; const char *text; const struct tn_places *p; int64_t symbol; int dot; struct fake_run run; const char *fault; };
+struct job { struct tn_arena *a; const struct tn_graph *g; const char *text; const struct tn_places *p; int64_t symbol; int dot, exact; struct fake_run run; const char *fault; };
 
 static void run_job(void *arg)
 {
@@ -133,7 +133,7 @@ static void run_job(void *arg)
 		in[i] = random_array(j->g, j->g->operands[j->g->in0 + i], symbols, j->a);
 	tn_eval_graph(j->g, in, want, j->a);
 	fake_run_graph(j->g, j->p, in, got, &j->run, j->a);
-	j->dot = has_dot(j->g);
+	j->dot = has_dot(j->g) && !j->exact;
 	for (uint32_t i = 0; i < j->g->n_out && !j->fault; i++)
 		j->fault = differs(&want[i], &got[i], j->dot, j->a);
 }
@@ -145,7 +145,7 @@ static int check(const char *name, const char *text, const struct tn_graph *g, c
 	const struct tn_place place = { .backend = b };
 	const struct tn_places places = { .at = &place, .n = 1, .disabled = fused ? NULL : fake_no_rules, .numerics = TN_STRICT };
 	tn_arena_init(&a, &d);
-	struct job j = { .a = &a, .g = g, .text = text, .p = &places, .symbol = symbol, .run = { .text = { .arena = &a }, .print = 1 } };
+	struct job j = { .a = &a, .g = g, .text = text, .p = &places, .symbol = symbol, .exact = strncmp(name, "random", 6) == 0, .run = { .text = { .arena = &a }, .print = 1 } };
 	const int32_t code = tn_protect(&d, run_job, &j);
 	const char *fault = code ? d.text : j.fault;
 	if (!fault && fused && kernels && j.run.kernels != kernels)
@@ -154,6 +154,241 @@ static int check(const char *name, const char *text, const struct tn_graph *g, c
 		print_error("%s (%s, %s): %s\n%s\n%s\n", name, b->id, fused ? "fused" : "apart", fault, text ? text : "", j.run.text.at ? j.run.text.at : "");
 	tn_arena_fini(&a);
 	return fault != NULL;
+}
+
+/* ---- random graphs: a pool of values that grows by one random node at a time */
+struct pool { struct tn_ir *ir; uint32_t v[64], n; };
+static uint32_t shape_of(const struct pool *p, uint32_t v, uint32_t d) { return tn_shape(&p->ir->g, v)[d]; }
+static int64_t known(const struct pool *p, uint32_t v, uint32_t d) { return tn_size_known(&p->ir->g, shape_of(p, v, d)); }
+static uint32_t rank_of(const struct pool *p, uint32_t v) { return tn_rank(&p->ir->g, v); }
+static uint32_t dtype_of(const struct pool *p, uint32_t v) { return tn_val(&p->ir->g, v)->dtype; }
+static int is_float(const struct pool *p, uint32_t v) { return TN_M(dtype_of(p, v)) & TN_M_FLOAT ? 1 : 0; }
+static int64_t elements(const struct pool *p, uint32_t v)
+{
+	int64_t n = 1;
+	for (uint32_t d = 0; d < rank_of(p, v); d++)
+		n *= known(p, v, d);
+	return n;
+}
+static uint32_t size(const struct pool *p, int64_t n) { return tn_size_const(p->ir, n); }
+
+static uint32_t random_reshape(struct pool *p, uint32_t x)
+{
+	uint32_t dims[4], n = 0;
+	int64_t left = elements(p, x);
+	while (n < 3 && left > 1) {
+		int64_t d = 1 + next(6);
+		while (left % d)
+			d--;
+		if (n == 2)
+			d = left;
+		dims[n++] = size(p, d);
+		left /= d;
+	}
+	if (left > 1)
+		dims[n++] = size(p, left);
+	if (n < 4 && next(3) == 0)
+		dims[n++] = 1;
+	return elements(p, x) > 0 ? tn_ir_reshape(p->ir, x, dims, n) : x;
+}
+
+static uint32_t random_broadcast(struct pool *p, uint32_t x)
+{
+	uint32_t dims[4], n = rank_of(p, x), at = next(n + 1);
+	int64_t where[4];
+	if (n > 3 || elements(p, x) > 400)
+		return x;
+	for (uint32_t i = 0; i < n; i++) {
+		where[i] = i < at ? i : i + 1;
+		dims[where[i]] = shape_of(p, x, i);
+	}
+	dims[at] = size(p, 1 + next(4));
+	return tn_ir_broadcast(p->ir, x, dims, n + 1, where);
+}
+
+/* x in the shape of y, whatever it takes: a slice of its elements, spread */
+static uint32_t like(struct pool *p, uint32_t x, uint32_t y)
+{
+	const uint32_t ry = rank_of(p, y);
+	int same = rank_of(p, x) == ry;
+	for (uint32_t d = 0; same && d < ry; d++)
+		same = shape_of(p, x, d) == shape_of(p, y, d);
+	if (same)
+		return x;
+	for (uint32_t d = 0; d < ry; d++)
+		if (rank_of(p, x) == 1 && shape_of(p, x, 0) == shape_of(p, y, d))
+			return tn_ir_broadcast(p->ir, x, tn_shape(&p->ir->g, y), ry, (const int64_t[]){ d });
+	const int64_t axes[4] = { 0, 1, 2, 3 };
+	x = rank_of(p, x) ? tn_ir_reduce(p->ir, next(2) ? TN_reduce_max : TN_sum, x, axes, rank_of(p, x)) : x;
+	return tn_ir_broadcast(p->ir, x, tn_shape(&p->ir->g, y), ry, NULL);
+}
+
+static uint32_t random_view(struct pool *p, uint32_t x)
+{
+	struct tn_ir *ir = p->ir;
+	const uint32_t n = rank_of(p, x);
+	uint32_t a[4] = { 0 }, b[4] = { 0 };
+	int64_t c[4] = { 0 };
+	switch (next(7)) {
+	case 0: {
+		int64_t perm[4] = { 0, 1, 2, 3 };
+		for (uint32_t i = n; i > 1; i--) {
+			const uint32_t k = next(i);
+			const int64_t t = perm[i - 1];
+			perm[i - 1] = perm[k];
+			perm[k] = t;
+		}
+		return tn_ir_permute(ir, x, perm);
+	}
+	case 1: return random_reshape(p, x);
+	case 2: return random_broadcast(p, x);
+	case 3: {
+		for (uint32_t i = 0; i < n; i++) {
+			const int64_t d = known(p, x, i), lo = next((uint32_t)d), hi = lo + next((uint32_t)(d - lo)) + 1;
+			const int down = next(3) == 0;
+			c[i] = down ? -1 : 1 + (int64_t)next(2);
+			a[i] = size(p, down ? hi - 1 : lo);
+			b[i] = size(p, down ? lo - 1 : hi);
+		}
+		return tn_ir_add(ir, TN_slice, &x, 1, (const struct tn_attr_in[]){ TN_A_SIZES(start, a, n), TN_A_SIZES(limit, b, n), TN_A_INTS(step, c, n) }, 3);
+	}
+	case 4: {
+		for (uint32_t i = 0; i < n; i++) {
+			a[i] = size(p, (int64_t)next(3) - (known(p, x, i) > 3));
+			b[i] = size(p, (int64_t)next(3) - (known(p, x, i) > 3));
+			c[i] = next(4) == 0;
+		}
+		const uint32_t in[2] = { x, tn_ir_full_int(ir, dtype_of(p, x), next(3), NULL, 0) };
+		return tn_ir_add(ir, TN_pad, in, 2, (const struct tn_attr_in[]){ TN_A_SIZES(low, a, n), TN_A_SIZES(high, b, n), TN_A_INTS(interior, c, n) }, 3);
+	}
+	case 5: {
+		const int64_t dim = n ? next(n) : 0, d = n ? known(p, x, (uint32_t)dim) : 0, one = 1;
+		if (n == 0 || n > 3 || d < 2)
+			return x;
+		const uint32_t k = size(p, 2);
+		return tn_ir_add(ir, TN_window, &x, 1, (const struct tn_attr_in[]){ TN_A_INTS(dims, &dim, 1), TN_A_SIZES(size, &k, 1), TN_A_INTS(stride, &one, 1),
+			TN_A_INTS(dilation, &one, 1) }, 4);
+	}
+	default:
+		if (n == 0)
+			return x;
+		return tn_ir_add(ir, TN_cat, (const uint32_t[]){ x, tn_ir_unary(ir, TN_neg, x) }, 2, (const struct tn_attr_in[]){ TN_A_INT(axis, next(n)) }, 1);
+	}
+}
+
+static uint32_t random_dot(struct pool *p, uint32_t x)
+{
+	const uint32_t n = rank_of(p, x), axis = n ? next(n) : 0;
+	if (n == 0 || n > 3)
+		return x;
+	const uint32_t dims[2] = { shape_of(p, x, axis), size(p, 1 + next(4)) };
+	const uint32_t i = tn_ir_iota(p->ir, TN_F32, next(2), dims, 2), w = tn_ir_convert(p->ir, i, dtype_of(p, x));
+	const int64_t pairs[2] = { axis, 0 }, back[2] = { 0, axis };
+	return next(2) ? tn_ir_dot(p->ir, x, w, pairs, 2, NULL, 0) : tn_ir_dot(p->ir, w, x, back, 2, NULL, 0);
+}
+
+static uint32_t random_index(struct pool *p, uint32_t x)
+{
+	const uint32_t n = rank_of(p, x), axis = n ? next(n) : 0;
+	if (n == 0)
+		return x;
+	const uint32_t dims[1] = { size(p, 1 + next(5)) };
+	const uint32_t i = tn_ir_iota(p->ir, TN_I64, 0, dims, 1), in[2] = { x, i };
+	return tn_ir_add(p->ir, TN_gather, in, 2, (const struct tn_attr_in[]){ TN_A_INT(axis, axis), TN_A_INT(mode, next(2)) }, 2);
+}
+
+static uint32_t random_reduce(struct pool *p, uint32_t x)
+{
+	static const uint32_t prims[] = { TN_sum, TN_reduce_max, TN_reduce_min, TN_sum };
+	const uint32_t n = rank_of(p, x), mask = 1 + next((1u << n) - (n > 0));
+	int64_t axes[4];
+	uint32_t k = 0;
+	for (uint32_t d = 0; d < n; d++)
+		if (mask >> d & 1)
+			axes[k++] = d;
+	return k ? tn_ir_reduce(p->ir, prims[next(4)], x, axes, k) : x;
+}
+
+static uint32_t random_node(struct pool *p)
+{
+	static const uint32_t unary[] = { TN_neg, TN_abs, TN_exp, TN_tanh, TN_relu, TN_sigmoid, TN_square, TN_floor };
+	static const uint32_t binary[] = { TN_add, TN_sub, TN_mul, TN_max, TN_min, TN_add, TN_mul };
+	static const uint32_t dtypes[] = { TN_F32, TN_F32, TN_F32, TN_F16, TN_I32, TN_BF16 };
+	const uint32_t x = p->v[p->n - 1 - next(p->n < 4 ? p->n : 4)], y = p->v[next(p->n)];
+	switch (next(14)) {
+	case 0: case 1: return random_view(p, x);
+	case 2: return random_reduce(p, x);
+	case 3: return tn_ir_convert(p->ir, x, dtypes[next(6)]);
+	case 4: return random_dot(p, x);
+	case 5: return random_index(p, x);
+	case 6:
+		if (!is_float(p, x) || rank_of(p, x) == 0)
+			return x;
+		return tn_ir_add(p->ir, TN_softmax, &x, 1, (const struct tn_attr_in[]){ TN_A_INT(axis, next(2) ? rank_of(p, x) - 1 : next(rank_of(p, x))) }, 1);
+	case 7:
+		if (rank_of(p, x) == 0)
+			return x;
+		return tn_ir_add(p->ir, TN_cumulate, &x, 1, (const struct tn_attr_in[]){ TN_A_INT(axis, next(rank_of(p, x))), TN_A_INT(op, 1 + 2 * next(2)), TN_A_INT(reverse, next(2)) }, 3);
+	case 8: {
+		const uint32_t z = tn_ir_convert(p->ir, like(p, y, x), dtype_of(p, x));
+		return tn_ir_select(p->ir, tn_ir_binary(p->ir, TN_lt, x, z), z, x);
+	}
+	case 9: case 10: case 11: return tn_ir_binary(p->ir, binary[next(7)], x, tn_ir_convert(p->ir, like(p, y, x), dtype_of(p, x)));
+	default:
+		return is_float(p, x) ? tn_ir_unary(p->ir, unary[next(8)], x) : tn_ir_unary(p->ir, TN_neg, x);
+	}
+}
+
+struct random_job { struct tn_arena *a; const struct tn_graph *g; struct tn_text text; };
+
+static void make_graph(void *arg)
+{
+	struct random_job *j = arg;
+	struct pool p = { .ir = tn_ir_create(j->a, "random") };
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t dims[3], n = 1 + next(3);
+		for (uint32_t d = 0; d < n; d++)
+			dims[d] = size(&p, 1 + next(6));
+		p.v[p.n++] = tn_ir_input(p.ir, NULL, next(6) ? TN_F32 : TN_I32, n, dims);
+	}
+	for (uint32_t steps = 4 + next(14); steps > 0; steps--) {
+		const uint32_t v = random_node(&p);
+		if (elements(&p, v) <= 1200 && rank_of(&p, v) <= 4)
+			p.v[p.n++] = v;
+	}
+	tn_ir_output(p.ir, NULL, p.v[p.n - 1]);
+	for (uint32_t k = 0; k < 2; k++)
+		tn_ir_output(p.ir, NULL, p.v[2 + next(p.n - 2)]);
+	j->g = &p.ir->g;
+	tn_ir_print(&j->text, j->g);
+}
+
+static int check(const char *name, const char *text, const struct tn_graph *g, const struct tn_backend *b, int fused, int64_t symbol, uint32_t kernels);
+
+/* TENON_TEST_SEED, TENON_TEST_COUNT: other graphs than those of every day */
+static void random_graphs(void **unused)
+{
+	const char *seed = getenv("TENON_TEST_SEED"), *count = getenv("TENON_TEST_COUNT");
+	const uint64_t first = seed ? strtoull(seed, NULL, 10) : 1, n = count ? strtoull(count, NULL, 10) : 300;
+	int failed = 0;
+	(void)unused;
+	for (uint64_t i = first; i < first + n && failed < 10; i++) {
+		struct tn_diag d = { 0 };
+		struct tn_arena a;
+		tn_arena_init(&a, &d);
+		struct random_job j = { .a = &a, .text = { .arena = &a } };
+		state = i * 77777;
+		if (tn_protect(&d, make_graph, &j)) {
+			print_error("random %llu: %s\n", (unsigned long long)i, d.text);
+			failed++;
+		} else {
+			const char *name = tn_printf(&a, "random %llu", (unsigned long long)i);
+			failed += check(name, j.text.at, NULL, i % 2 ? &fake_backend : &fake_rich_backend, 1, 3, 0);
+			failed += i % 4 == 0 && check(name, j.text.at, NULL, &fake_backend, 0, 3, 0);
+		}
+		tn_arena_fini(&a);
+	}
+	assert_int_equal(failed, 0);
 }
 
 static void hand_cases(void **unused)
@@ -176,6 +411,6 @@ void tn_decomp_register(void);           /* decomp/decomp.h: whoever links both 
 int main(void)
 {
 	tn_decomp_register();
-	const struct CMUnitTest tests[] = { cmocka_unit_test(hand_cases) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(hand_cases), cmocka_unit_test(random_graphs) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

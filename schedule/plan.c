@@ -103,6 +103,19 @@ static uint32_t make(struct maker *m, uint32_t v, uint32_t domain, int once)
 	return new_buffer(m, TN_HOME_ARENA, TN_NOTHING, domain, r);
 }
 
+/* a scatter updates its operand: a copy of that goes to where the result will be */
+static void fill_scatter(struct maker *m, const struct tn_group *gr, uint32_t domain)
+{
+	for (uint32_t k = 0; k < gr->n_nodes; k++) {
+		const struct tn_node *n = &m->g->nodes.at[gr->nodes[k]];
+		if (n->prim != TN_scatter) continue;
+		uint32_t from = need(m, tn_in(m->g, n, 0), domain, gr->slot), to = *buffer_at(m, tn_out(m->g, n, 0), domain);
+		struct tn_plan_launch *l = new_launch(m, TN_GROUP_COPY, domain ? domain - 1 : m->p->n, TN_NOTHING, (uint32_t[]){ from, to }, 2);
+		l->from = domain;
+		l->once = gr->constant;
+	}
+}
+
 static void place_group(struct maker *m, uint32_t i, const struct tn_plan_source *src, const struct tn_plan_program *programs)
 {
 	const struct tn_group *gr = &m->gs->at[i];
@@ -116,6 +129,7 @@ static void place_group(struct maker *m, uint32_t i, const struct tn_plan_source
 	}
 	for (uint32_t k = 0; k < n; k++)
 		if (b[k] == TN_NOTHING) b[k] = make(m, src->values[k], domain, gr->constant);
+	if (gr->kind == TN_GROUP_KERNEL && gr->nest == TN_NEST_SCATTER) fill_scatter(m, gr, domain);
 	struct tn_plan_launch *l = new_launch(m, gr->kind, gr->slot, i, b, n);
 	l->program = src->program;
 	l->once = gr->constant;
