@@ -128,7 +128,7 @@ static void compile_kernels(struct compiling *w, uint32_t slot)
 	w->st = compile_unit(x, u, w->d);
 	if (w->st != TN_E_UNSUPPORTED) return;
 	tn_session_log(x->s, 1, "%s: kernels run in the interpreter: %s", x->s->place[slot].backend->id, w->d->text);
-	if (!(x->s->place[slot].device->flags & TN_DEV_HOST_ADDRESS)) w->no_text[slot] = 1;   /* plan again, on host memory */
+	w->no_text[slot] = 1;                       /* plan again: nests of atoms, on host memory */
 	w->st = TN_OK;
 }
 
