@@ -4,6 +4,7 @@
  * A rule that returns an operand may change a NaN's payload, nothing else. */
 #include "decomp/rewrite.h"
 #include <math.h>
+#include <string.h>
 
 static int is_uniform(const struct tn_rewrite *w, uint32_t operand, int64_t value)
 {
@@ -165,7 +166,38 @@ static uint32_t bitcast_chain(const struct tn_rewrite *w)
 	return inner != NULL ? tn_ir_add(w->ir, TN_bitcast, &x, 1, (const struct tn_attr_in[]){ TN_A_INT(dtype, w->dtype) }, 1) : TN_NOTHING;
 }
 
+/* elementwise atoms of numbers are numbers, whatever the shape: evaluated on one element */
+static uint32_t of_numbers(const struct tn_rewrite *w)
+{
+	struct tn_arena *a = w->ir->arena;
+	const struct tn_mark mark = tn_arena_mark(a);
+	struct tn_number x[3], r = { w->dtype, 0 };
+	struct tn_array in[3], out;
+	struct tn_attr_in attrs[2];
+	uint32_t ops[3];
+	if (tn_prim_info(w->n->prim)->cls != TN_CLS_POINTWISE || w->n->n_in > 3 || w->n->n_attr > 2)
+		return TN_NOTHING;
+	for (uint32_t i = 0; i < w->n->n_in; i++)
+		if (!tn_uniform(&w->ir->g, w->in[i], &x[i]))
+			return TN_NOTHING;
+	struct tn_ir *one = tn_ir_create(a, NULL);
+	for (uint32_t i = 0; i < w->n->n_in; i++) {
+		ops[i] = tn_ir_input(one, NULL, x[i].dtype, 0, NULL);
+		in[i] = (struct tn_array){ .dtype = x[i].dtype, .at = &x[i].bits, .size = tn_dtype_bytes(x[i].dtype) };
+	}
+	for (uint32_t i = 0; i < w->n->n_attr; i++) {
+		const struct tn_attr *at = &w->ir->g.attrs.at[w->n->attr0 + i];
+		attrs[i] = (struct tn_attr_in){ .name = at->name, .type = at->type, .i = at->i, .f = at->f };
+	}
+	tn_ir_node(one, &(struct tn_node_in){ .prim = w->n->prim, .in = ops, .n_in = w->n->n_in, .attrs = attrs, .n_attrs = w->n->n_attr });
+	tn_eval_node(&one->g, &one->g.nodes.at[0], NULL, in, &out, a);
+	memcpy(&r.bits, out.at, out.size);
+	tn_arena_reset(a, mark);
+	return tn_full_of(w->ir, r, w->dims, w->rank);
+}
+
 static const struct tn_rule rules[] = {
+	{ "elementwise of numbers",     0,             TN_ATOM,       of_numbers },
 	{ "x + 0, x - 0",               0,             TN_ID_ZERO,    add_zero },
 	{ "x * 1, x / 1",               0,             TN_ID_ONE,     times_one },
 	{ "x op x is x",                0,             TN_IDEMPOTENT, same_operands },
