@@ -260,8 +260,9 @@ static uint32_t stored_constant(struct parser *p, const struct tn_type *t, const
 	const struct tn_weight *w = p->weights->find(p->weights->ctx, key);
 	if (!w)
 		tn_lex_fail(p->l, place, "tensor \"%s\" is not in the .safetensors file", key);
-	int same = w->dtype == TN_NONE || (w->dtype == t->dtype && w->rank == t->rank);
-	for (uint32_t i = 0; same && w->dtype != TN_NONE && i < t->rank; i++)
+	const int raw = w->dtype == TN_NONE || (w->dtype == TN_U8 && w->rank == 1 && !(TN_M(t->dtype) & TN_M_PLAIN));   /* dtypes that the format has no name for */
+	int same = raw || (w->dtype == t->dtype && w->rank == t->rank);
+	for (uint32_t i = 0; same && !raw && i < t->rank; i++)
 		same = w->dims[i] == dims[i];
 	uint64_t bits;
 	if (!same || __builtin_mul_overflow(n, (uint64_t)tn_dtype_bits(t->dtype), &bits) || bits / 8 + (bits % 8 != 0) != w->size)
@@ -471,8 +472,7 @@ static uint32_t literal_value(struct parser *p, const struct statement *s, const
 		tn_raise(p->l->diag, TN_E_ARG, "%s: a number needs an operand beside it, which gives it dtype and shape", s->prim->name);
 	const struct tn_value v = *tn_val(&p->ir->g, model);
 	const uint32_t rank = s->prim->number == TN_pad ? 0 : v.rank;          /* the fill has no dims */
-	uint32_t dims[TN_RANK_MAX] = { 0 };
-	memcpy(dims, tn_shape(&p->ir->g, model), rank * sizeof *dims);
+	const uint32_t *dims = tn_shape(&p->ir->g, model);
 	return x->is_float ? tn_ir_full(p->ir, v.dtype, x->f, dims, rank) : tn_ir_full_int(p->ir, v.dtype, x->i, dims, rank);
 }
 
