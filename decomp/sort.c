@@ -62,11 +62,6 @@ static void sort_rows(struct tn_ir *ir, const struct rows *r, uint32_t x, int de
 
 static void build(struct tn_ir *ir, const struct tn_graph *g, const struct tn_node *n, const uint32_t *in, uint32_t *out, int descending, uint32_t k)
 {
-	if (tn_rank(&ir->g, in[0]) == 0) {                  /* nothing to order: itself, from place 0 */
-		out[0] = in[0];
-		out[1] = tn_ir_full_int(ir, TN_I64, 0, NULL, 0);
-		return;
-	}
 	const struct rows r = rows_of(ir, in[0], (uint32_t)tn_attr_int(g, n, TN_ATTR_axis, 0));
 	if (r.rank + 1 > TN_RANK_MAX)
 		tn_raise(ir->arena->diag, TN_E_UNSUPPORTED, "%s of rank %u: the definition needs one dim more than %d", tn_prim_name(n->prim), r.rank, TN_RANK_MAX);

@@ -72,8 +72,12 @@ static void open_node(const struct opening *o, struct tn_remap *m, uint32_t node
 	for (uint32_t i = 0; i < n->n_in; i++)
 		inner.value[b->g.operands[b->g.in0 + i]] = tn_remap_value(o->to, m, tn_in(g, n, i));
 	open_graph(o, &inner);
-	for (uint32_t i = 0; i < n->n_out; i++)
-		m->value[tn_out(g, n, i)] = tn_remap_value(o->to, &inner, b->g.operands[b->g.out0 + i]);
+	for (uint32_t i = 0; i < n->n_out; i++) {
+		const uint32_t old = tn_out(g, n, i), v = tn_remap_value(o->to, &inner, b->g.operands[b->g.out0 + i]);
+		m->value[old] = v;
+		if (tn_val(&o->to->g, v)->name == TN_NOTHING)
+			tn_ir_name(o->to, v, tn_str_at(g, tn_val(g, old)->name));
+	}
 }
 
 static void open_graph(const struct opening *o, struct tn_remap *m)

@@ -12,12 +12,14 @@ static void run_point(struct ev *e)
 	ev_point(e->n->prim, e->in[e->n->n_in - 1].dtype)(e->out->at, in, ev_count(e->out));
 }
 
-static void (*const atoms[])(struct ev *) = {
+/* the atoms that are not elementwise, and what is quadratic in atoms */
+static void (*const nodes[])(struct ev *) = {
 	[TN_convert] = ev_convert, [TN_bitcast] = ev_bitcast, [TN_full] = ev_full, [TN_iota] = ev_iota,
 	[TN_broadcast] = ev_broadcast, [TN_permute] = ev_permute, [TN_reshape] = ev_reshape, [TN_slice] = ev_slice,
 	[TN_pad] = ev_pad, [TN_window] = ev_window, [TN_cat] = ev_cat, [TN_gather] = ev_gather, [TN_scatter] = ev_scatter,
 	[TN_sum] = ev_reduce, [TN_prod] = ev_reduce, [TN_reduce_max] = ev_reduce, [TN_reduce_min] = ev_reduce,
 	[TN_cumulate] = ev_cumulate, [TN_dot] = ev_dot,
+	[TN_sort] = ev_sort, [TN_topk] = ev_sort,
 };
 
 static const char *node_name(const struct tn_graph *g, const struct tn_node *n, struct tn_arena *a)
@@ -101,8 +103,8 @@ void ev_run(const struct tn_graph *g, const struct tn_node *n, const int64_t *sy
 	in = e.in = aligned(in, n->n_in, a);
 	if (n->n_in > 0 && n->n_in <= 3 && ev_point(n->prim, in[n->n_in - 1].dtype) != NULL)
 		run_point(&e);
-	else if (n->prim < sizeof atoms / sizeof *atoms && atoms[n->prim] != NULL)
-		atoms[n->prim](&e);
+	else if (n->prim < sizeof nodes / sizeof *nodes && nodes[n->prim] != NULL)
+		nodes[n->prim](&e);
 	else
 		ev_body(&e);
 	tn_arena_reset(a, mark);

@@ -58,6 +58,9 @@ void ev_dot(struct ev *e);
 void ev_gather(struct ev *e);
 void ev_scatter(struct ev *e);
 
+/* eval_sort.c */
+void ev_sort(struct ev *e);
+
 /* eval_body.c */
 void ev_body(struct ev *e);                          /* any composite, through its definition */
 
