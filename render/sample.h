@@ -40,5 +40,10 @@ uint32_t rd_make_load(struct rd_make *m, uint32_t access);
 void rd_make_store(struct rd_make *m, uint32_t access, uint32_t step);
 const struct tn_nest *rd_make_done(struct rd_make *m);
 
+/* A small nest of a class, f32: variant 0 has fixed extents, 1 symbolic ones, 2 another shape of the class (see sample_nests.c).
+ * NULL: there is no such variant. */
+const struct tn_nest *rd_sample(struct tn_arena *a, uint32_t cls, uint32_t variant);
+enum { RD_SAMPLE_VARIANTS = 3 };
+
 #define RD_PAIRS(...) (const struct rd_make_pair[]){ __VA_ARGS__ }, (uint32_t)(sizeof((const struct rd_make_pair[]){ __VA_ARGS__ }) / sizeof(struct rd_make_pair))
 #endif
