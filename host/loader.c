@@ -210,6 +210,7 @@ void tn_unload_plugins(struct tn_candidate *at, uint32_t n)
 		if (at[i].self) at[i].backend.close(at[i].self);
 		at[i].handle = NULL;
 		at[i].self = NULL;
+		tn_validate_unwrap(&at[i]);
 	}
 }
 

@@ -15,6 +15,7 @@ struct tn_candidate {
 	union { struct tn_device_info info; unsigned char room[sizeof(struct tn_device_info) + TN_ROOM]; } dev;
 	struct tn_device *handle;
 	void *library;
+	struct v_plugin *validator;            /* of tn_validate_wrap, or NULL */
 };
 struct tn_loader_options {
 	const char *backend;                   /* the user's list, or NULL: `otherwise` */
@@ -38,8 +39,11 @@ void tn_elf_inspect(const void *bytes, uint64_t size, struct tn_elf_facts *out);
 /* stubs for optional members, and the list of required ones that are missing ("" when none), all reported together (host/stubs.c) */
 void tn_backend_take(const struct tn_backend *in, struct tn_backend *out, char *missing, size_t cap);
 
-/* TN_E_ARG with words when an argument breaks a rule of plugin.h; a wrapper backend whose functions check, then call (host/validate.c) */
+/* tn_validate_wrap - c->backend becomes a table whose functions check arguments and results against plugin.h, then call the plugin's.
+ * Words go through h->fail (destroyers: h->log, level 0).  Before open; h is what open will get.  Ended by tn_validate_unwrap,
+ * which logs and destroys what is still alive and accepts a candidate that was never wrapped (host/validate.c) */
 void tn_validate_wrap(struct tn_candidate *c, const struct tn_host *h);
+void tn_validate_unwrap(struct tn_candidate *c);
 
 const char *tn_secure_getenv(const char *name);                 /* the one place where the environment is read */
 #endif
