@@ -1,6 +1,6 @@
 /* literal.c - numbers as text and back, bits kept (but for a NaN's payload), whatever the locale of the program is */
 #include "ir/lex.h"
-#include "ir/half.h"
+#include "base/half.h"
 #include "ir/prim.h"
 #include <locale.h>
 #include <math.h>
