@@ -1,4 +1,4 @@
-/* parse.c - a graph from its text.  The grammar is what print.c writes, and a little more (ir/README.md):
+/* parse.c - a graph from its text.  The grammar is what print.c writes, and a little more:
  *
  *   graph     = "graph" @name inputs [ "->" type { "," type } ] [ where ] "{" { statement } "return" outputs "}"
  *   inputs    = "(" [ %name ":" type { "," %name ":" type } ] ")"            type = dtype "[" sizes "]"
@@ -9,153 +9,23 @@
  *   outputs   = [ %name [ "as" "name" ] { ("must" | "may") "write" %input } { "," ... } ]
  *
  * Bounds are read before the inputs, because sizes fold by them. */
-#include "ir/parse.h"
-#include "ir/lex.h"
-#include "ir/print.h"
-#include "ir/store.h"
+#include "ir/parse_value.h"
 #include <string.h>
 
-enum { MAX_INLINE = 1 << 16 };
-
-struct parser {
-	struct tn_lex *l;
-	struct tn_ir *ir;
-	struct tn_map values;              /* name -> 1 + value */
-	const struct tn_weights *weights;
-};
-struct item { uint32_t value; int is_float; int64_t i; double f; size_t place; };   /* value TN_NOTHING: a literal */
-struct list { uint32_t *at, n, cap; };
 struct statement {
 	const struct tn_prim_info *prim;
 	size_t place;
 	const char **names; uint32_t n_names, cap_names;
 	size_t *name_places; uint32_t n_name_places, cap_name_places;
 	struct tn_type *types; uint32_t n_types, cap_types;
-	struct item *items; uint32_t n_items, cap_items;
+	struct tn_item *items; uint32_t n_items, cap_items;
 	struct tn_attr_in *attrs; uint32_t n_attrs, cap_attrs;
 	const struct tn_graph **regions; uint32_t n_regions, cap_regions;
 	const char *origin;
 };
 
-/* ---- what a builder raises gets the place of the statement */
-static void at_place(struct parser *p, size_t place, void (*f)(void *), void *arg)
-{
-	struct tn_diag *d = p->l->diag;
-	if (tn_protect(d, f, arg) == TN_OK)
-		return;
-	if (d->code != TN_E_ARG && d->code != TN_E_RANGE)
-		tn_raise(d, d->code, "%s", d->text);
-	uint32_t line, column;
-	tn_lex_place(p->l, place, &line, &column);
-	tn_raise(d, d->code, "%s:%u:%u: %s", p->l->file, line, column, d->text);
-}
-
-/* ---- names of values */
-static int is_number(const char *s)
-{
-	return s[strspn(s, "0123456789")] == 0;
-}
-
-static void define(struct parser *p, const char *name, uint32_t value, size_t place)
-{
-	uint64_t *at = tn_map_at(&p->values, name, strlen(name));
-	if (*at)
-		tn_lex_fail(p->l, place, "value %%%s is defined twice", name);
-	*at = (uint64_t)value + 1;
-	if (!is_number(name))
-		tn_ir_name(p->ir, value, name);
-}
-
-static uint32_t value(struct parser *p, const char *what)
-{
-	if (p->l->kind != TN_T_VALUE)
-		tn_lex_expected(p->l, what);
-	const char *name = tn_lex_dup(p->l);
-	const uint64_t *at = tn_map_find(&p->values, name, strlen(name));
-	if (!at)
-		tn_lex_fail(p->l, p->l->start, "expected %s, found %%%s, which is not defined before", what, name);
-	tn_lex_next(p->l);
-	return (uint32_t)(*at - 1);
-}
-
-/* ---- types and lists */
-struct size_job { struct parser *p; uint32_t r; };
-
-static void size_f(void *arg)
-{
-	struct size_job *j = arg;
-	j->r = tn_parse_size(j->p->l, j->p->ir);
-}
-
-static uint32_t size(struct parser *p)
-{
-	struct size_job j = { p, 0 };
-	struct tn_diag *d = p->l->diag;
-	const size_t place = p->l->start;
-	const size_t prefix = strlen(p->l->file);
-	if (tn_protect(d, size_f, &j) == TN_OK)
-		return j.r;
-	if (strncmp(d->text, p->l->file, prefix) == 0 && d->text[prefix] == ':')       /* the parser's own words: they have a place */
-		tn_raise(d, d->code, "%s", d->text);
-	tn_lex_fail(p->l, place, "%s", d->text);
-}
-
-static struct list sizes(struct parser *p)
-{
-	struct list s = { NULL, 0, 0 };
-	tn_lex_need(p->l, '[');
-	while (!tn_lex_is(p->l, ']')) {
-		*tn_push(p->ir->arena, s.at, s.n, s.cap) = size(p);
-		if (!tn_lex_take(p->l, ','))
-			break;
-	}
-	tn_lex_need(p->l, ']');
-	return s;
-}
-
-static uint32_t dtype(struct parser *p)
-{
-	const uint32_t d = p->l->kind == TN_T_WORD ? tn_dtype_by_name(p->l->at, p->l->size) : TN_NONE;
-	if (d == TN_NONE)
-		tn_lex_expected(p->l, "a dtype");
-	tn_lex_next(p->l);
-	return d;
-}
-
-static struct tn_type type(struct parser *p)
-{
-	struct tn_type t = { .dtype = dtype(p) };
-	const size_t place = p->l->start;
-	const struct list s = sizes(p);
-	if (s.n > TN_RANK_MAX)
-		tn_lex_fail(p->l, place, "expected at most %d dims, found %u", TN_RANK_MAX, s.n);
-	t.rank = s.n;
-	for (uint32_t i = 0; i < s.n; i++)
-		t.dims[i] = s.at[i];
-	return t;
-}
-
-static void type_text(struct parser *p, struct tn_text *t, const struct tn_type *x)
-{
-	tn_text_add(t, "%s", tn_dtype_name(x->dtype));
-	tn_print_shape(t, &p->ir->g, x->dims, x->rank);
-}
-
-static void check_type(struct parser *p, const struct tn_type *want, uint32_t v, size_t place)
-{
-	const struct tn_graph *g = &p->ir->g;
-	int ok = want->dtype == tn_val(g, v)->dtype && want->rank == tn_rank(g, v);
-	for (uint32_t d = 0; ok && d < want->rank; d++)
-		ok = tn_size_eq(p->ir, want->dims[d], tn_shape(g, v)[d]) == 1;
-	if (ok)
-		return;
-	struct tn_text t = { .arena = p->ir->arena };
-	type_text(p, &t, want);
-	tn_lex_fail(p->l, place, "the type written is %s, and the value is %s", t.at, tn_value_text(p->ir->arena, g, v));
-}
-
 /* ---- header */
-static void inputs(struct parser *p)
+static void inputs(struct tn_parser *p)
 {
 	tn_lex_need(p->l, '(');
 	while (!tn_lex_is(p->l, ')')) {
@@ -165,11 +35,11 @@ static void inputs(struct parser *p)
 		const char *name = tn_lex_dup(p->l);
 		tn_lex_next(p->l);
 		tn_lex_need(p->l, ':');
-		const struct tn_type t = type(p);
+		const struct tn_type t = tn_parse_type(p);
 		for (uint32_t i = 0; i < t.rank; i++)
 			if (p->ir->g.sizes.at[t.dims[i]].hi < 0)
 				tn_lex_fail(p->l, place, "dim %u of input %%%s is negative", i, name);
-		define(p, name, tn_ir_input(p->ir, NULL, t.dtype, t.rank, t.dims), place);
+		tn_parse_define(p, name, tn_ir_input(p->ir, NULL, t.dtype, t.rank, t.dims), place);
 		if (!tn_lex_take(p->l, ','))
 			break;
 	}
@@ -184,7 +54,7 @@ static void sym_f(void *arg)
 	tn_size_sym(j->ir, j->name, j->lo, j->hi);
 }
 
-static void where(struct parser *p)
+static void where(struct tn_parser *p)
 {
 	if (!tn_lex_take_word(p->l, "where"))
 		return;
@@ -205,7 +75,7 @@ static void where(struct parser *p)
 			tn_lex_next(p->l);
 			j.hi = tn_lex_int(p->l, "a bound");
 		}
-		at_place(p, place, sym_f, &j);
+		tn_parse_guarded(p, place, sym_f, &j);
 	} while (tn_lex_take(p->l, ','));
 }
 
@@ -223,169 +93,18 @@ static void skip_parens(struct tn_lex *l)
 	} while (depth);
 }
 
-/* ---- constants */
-static uint64_t elements(struct parser *p, const struct tn_type *t, int64_t *dims, size_t place)
-{
-	uint64_t n = 1;
-	for (uint32_t i = 0; i < t->rank; i++) {
-		dims[i] = tn_size_known(&p->ir->g, t->dims[i]);
-		if (dims[i] < 0 || __builtin_mul_overflow(n, (uint64_t)dims[i], &n))
-			tn_lex_fail(p->l, place, "dim %u of a constant is not a number that can be stored", i);
-	}
-	return n;
-}
-
-static uint32_t inline_constant(struct parser *p, const struct tn_type *t, const int64_t *dims, uint64_t n, size_t place)
-{
-	if (!(TN_M(t->dtype) & TN_M_PLAIN) || n > MAX_INLINE)
-		tn_lex_fail(p->l, place, "a constant of %llu elements of %s does not stand in the text", (unsigned long long)n, tn_dtype_name(t->dtype));
-	const uint64_t bytes = n * tn_dtype_bytes(t->dtype);
-	char *at = tn_arena_alloc(p->ir->arena, bytes + 64);
-	at += (64 - (uintptr_t)at % 64) % 64;
-	tn_lex_need(p->l, '{');
-	for (uint64_t i = 0; i < n; i++) {
-		if (i)
-			tn_lex_need(p->l, ',');
-		tn_parse_element(p->l, t->dtype, at, i);
-	}
-	tn_lex_need(p->l, '}');
-	return tn_ir_constant(p->ir, NULL, t->dtype, t->rank, dims, at, bytes);
-}
-
-static uint32_t stored_constant(struct parser *p, const struct tn_type *t, const int64_t *dims, uint64_t n, size_t place)
-{
-	const char *key = tn_lex_dup(p->l);
-	if (p->weights == NULL)
-		tn_lex_fail(p->l, place, "tensor \"%s\": there is no .safetensors file beside this text", key);
-	const struct tn_weight *w = p->weights->find(p->weights->ctx, key);
-	if (!w)
-		tn_lex_fail(p->l, place, "tensor \"%s\" is not in the .safetensors file", key);
-	const int raw = w->dtype == TN_NONE || (w->dtype == TN_U8 && w->rank == 1 && !(TN_M(t->dtype) & TN_M_PLAIN));   /* dtypes that the format has no name for */
-	int same = raw || (w->dtype == t->dtype && w->rank == t->rank);
-	for (uint32_t i = 0; same && !raw && i < t->rank; i++)
-		same = w->dims[i] == dims[i];
-	uint64_t bits;
-	if (!same || __builtin_mul_overflow(n, (uint64_t)tn_dtype_bits(t->dtype), &bits) || bits / 8 + (bits % 8 != 0) != w->size)
-		tn_lex_fail(p->l, place, "tensor \"%s\" of the .safetensors file has another dtype or shape: %s, %u dims, %llu bytes", key,
-			tn_dtype_name(w->dtype), w->rank, (unsigned long long)w->size);
-	tn_lex_next(p->l);
-	return tn_ir_constant(p->ir, NULL, t->dtype, t->rank, dims, w->at, w->size);
-}
-
-static void constant(struct parser *p)
-{
-	const size_t place = p->l->start;
-	int64_t dims[TN_RANK_MAX];
-	if (p->l->kind != TN_T_VALUE)
-		tn_lex_expected(p->l, "the constant's name");
-	const char *name = tn_lex_dup(p->l);
-	tn_lex_next(p->l);
-	tn_lex_need(p->l, ':');
-	const struct tn_type t = type(p);
-	const uint64_t n = elements(p, &t, dims, place);
-	tn_lex_need(p->l, '=');
-	if (p->l->kind == TN_T_TEXT)
-		define(p, name, stored_constant(p, &t, dims, n, place), place);
-	else
-		define(p, name, inline_constant(p, &t, dims, n, place), place);
-}
-
 /* ---- statements */
-static int starts_literal(const struct tn_lex *l)
-{
-	return l->kind == TN_T_NUMBER || tn_lex_is(l, '-') || tn_lex_is_word(l, "inf") || tn_lex_is_word(l, "nan") ||
-		tn_lex_is_word(l, "true") || tn_lex_is_word(l, "false");
-}
-
-/* a whole number without point or exponent is an int */
-static struct item literal(struct parser *p)
-{
-	struct item x = { .value = TN_NOTHING, .place = p->l->start };
-	if (tn_lex_is_word(p->l, "true") || tn_lex_is_word(p->l, "false")) {
-		x.i = tn_lex_is_word(p->l, "true");
-		tn_lex_next(p->l);
-		return x;
-	}
-	struct tn_lex ahead = *p->l;
-	tn_lex_take(&ahead, '-');
-	x.is_float = !tn_lex_is_int(&ahead);
-	if (x.is_float)
-		x.f = tn_lex_float(p->l, "a number");
-	else
-		x.i = tn_lex_int(p->l, "a number");
-	return x;
-}
-
-static struct tn_attr_in int_list(struct parser *p, uint32_t name)
-{
-	int64_t *at = NULL;
-	uint32_t n = 0, cap = 0;
-	tn_lex_need(p->l, '[');
-	while (!tn_lex_is(p->l, ']')) {
-		const int64_t v = tn_lex_int(p->l, "a number");
-		*tn_push(p->ir->arena, at, n, cap) = v;
-		if (!tn_lex_take(p->l, ','))
-			break;
-	}
-	tn_lex_need(p->l, ']');
-	return (struct tn_attr_in){ .name = name, .type = TN_ATTR_INTS, .list = at, .count = n };
-}
-
-static struct tn_attr_in attribute(struct parser *p, const struct tn_spec *s)
-{
-	struct tn_attr_in a = { .name = s->name, .type = TN_ATTR_INT };
-	struct item x;
-	struct list z;
-	switch (s->type) {
-	case TN_SPEC_FLOAT:
-		a.type = TN_ATTR_FLOAT;
-		a.f = tn_lex_float(p->l, "a number");
-		break;
-	case TN_SPEC_NUMBER:
-		if (!starts_literal(p->l))
-			tn_lex_expected(p->l, "a number");
-		x = literal(p);
-		a.type = x.is_float ? TN_ATTR_FLOAT : TN_ATTR_INT;
-		a.i = x.i;
-		a.f = x.f;
-		break;
-	case TN_SPEC_INTS:
-		return int_list(p, s->name);
-	case TN_SPEC_SIZES:
-		z = sizes(p);
-		a.type = TN_ATTR_SIZES;
-		a.list = z.at;
-		a.count = z.n;
-		break;
-	case TN_SPEC_DTYPE:
-		if (!tn_lex_take_word(p->l, "none"))
-			a.i = dtype(p);
-		break;
-	case TN_SPEC_TEXT:
-		if (p->l->kind != TN_T_TEXT)
-			tn_lex_expected(p->l, "a quoted text");
-		a.type = TN_ATTR_TEXT;
-		a.list = tn_lex_dup(p->l);
-		tn_lex_next(p->l);
-		break;
-	default:
-		a.i = tn_lex_int(p->l, "a whole number");
-		break;
-	}
-	return a;
-}
-
-static void items(struct parser *p, struct statement *s)
+static void items(struct tn_parser *p, struct statement *s)
 {
 	struct tn_arena *a = p->ir->arena;
 	for (;;) {
 		struct tn_spec spec;
 		if (p->l->kind == TN_T_VALUE) {
-			struct item x = { .place = p->l->start };
-			x.value = value(p, "an operand");
+			struct tn_item x = { .place = p->l->start };
+			x.value = tn_parse_value(p, "an operand");
 			*tn_push(a, s->items, s->n_items, s->cap_items) = x;
-		} else if (starts_literal(p->l)) {
-			const struct item x = literal(p);
+		} else if (tn_parse_starts_literal(p->l)) {
+			const struct tn_item x = tn_parse_literal(p);
 			*tn_push(a, s->items, s->n_items, s->cap_items) = x;
 		} else {
 			if (p->l->kind != TN_T_WORD)
@@ -395,7 +114,7 @@ static void items(struct parser *p, struct statement *s)
 					s->prim->attrs ? s->prim->attrs : "none");
 			tn_lex_next(p->l);
 			tn_lex_need(p->l, '=');
-			const struct tn_attr_in at = attribute(p, &spec);
+			const struct tn_attr_in at = tn_parse_attribute(p, &spec);
 			*tn_push(a, s->attrs, s->n_attrs, s->cap_attrs) = at;
 		}
 		if (!tn_lex_take(p->l, ','))
@@ -406,7 +125,7 @@ static void items(struct parser *p, struct statement *s)
 static int starts_item(const struct tn_lex *l)
 {
 	struct tn_lex ahead = *l;
-	if (l->kind == TN_T_VALUE || starts_literal(l))
+	if (l->kind == TN_T_VALUE || tn_parse_starts_literal(l))
 		return 1;
 	if (l->kind != TN_T_WORD)
 		return 0;
@@ -414,7 +133,7 @@ static int starts_item(const struct tn_lex *l)
 	return tn_lex_is(&ahead, '=');
 }
 
-static void results(struct parser *p, struct statement *s)
+static void results(struct tn_parser *p, struct statement *s)
 {
 	struct tn_arena *a = p->ir->arena;
 	while (p->l->kind == TN_T_VALUE) {
@@ -422,7 +141,7 @@ static void results(struct parser *p, struct statement *s)
 		*tn_push(a, s->names, s->n_names, s->cap_names) = tn_lex_dup(p->l);
 		tn_lex_next(p->l);
 		if (tn_lex_take(p->l, ':')) {
-			const struct tn_type t = type(p);
+			const struct tn_type t = tn_parse_type(p);
 			*tn_push(a, s->types, s->n_types, s->cap_types) = t;
 		}
 		if (!tn_lex_take(p->l, ','))
@@ -435,7 +154,7 @@ static void results(struct parser *p, struct statement *s)
 }
 
 /* `n = bind %x`: symbol n, as the attribute index */
-static void bound_symbol(struct parser *p, struct statement *s)
+static void bound_symbol(struct tn_parser *p, struct statement *s)
 {
 	struct tn_lex ahead = *p->l;
 	if (p->l->kind != TN_T_TEXT && !(p->l->kind == TN_T_WORD && tn_is_word(p->l->at, p->l->size)))
@@ -448,14 +167,14 @@ static void bound_symbol(struct parser *p, struct statement *s)
 	if (p->l->size == 0)
 		tn_lex_expected(p->l, "a symbol");
 	struct sym_job j = { p->ir, tn_lex_dup(p->l), INT64_MIN, TN_SIZE_UNBOUNDED };
-	at_place(p, s->place, sym_f, &j);
+	tn_parse_guarded(p, s->place, sym_f, &j);
 	const uint32_t row = tn_size_sym(p->ir, j.name, INT64_MIN, TN_SIZE_UNBOUNDED);
 	*tn_push(p->ir->arena, s->attrs, s->n_attrs, s->cap_attrs) = TN_A_INT(index, p->ir->g.sizes.at[row].a);
 	*p->l = ahead;
 }
 
 /* ---- adding the node */
-struct add_job { struct parser *p; struct statement *s; uint32_t node; };
+struct add_job { struct tn_parser *p; struct statement *s; uint32_t node; };
 
 /* the operand that gives a literal its dtype and shape: the first value, in a select past the condition */
 static uint32_t model_of(const struct statement *s)
@@ -466,7 +185,7 @@ static uint32_t model_of(const struct statement *s)
 	return TN_NOTHING;
 }
 
-static uint32_t literal_value(struct parser *p, const struct statement *s, const struct item *x, uint32_t model)
+static uint32_t literal_value(struct tn_parser *p, const struct statement *s, const struct tn_item *x, uint32_t model)
 {
 	if (model == TN_NOTHING)
 		tn_raise(p->l->diag, TN_E_ARG, "%s: a number needs an operand beside it, which gives it dtype and shape", s->prim->name);
@@ -492,22 +211,22 @@ static void add_f(void *arg)
 	tn_ir_origin(ir, NULL);
 }
 
-static void name_results(struct parser *p, const struct statement *s, uint32_t node)
+static void name_results(struct tn_parser *p, const struct statement *s, uint32_t node)
 {
 	const struct tn_graph *g = &p->ir->g;
 	if (s->n_names != g->nodes.at[node].n_out)
 		tn_lex_fail(p->l, s->place, "%s has %u results, and %u are named", s->prim->name, g->nodes.at[node].n_out, s->n_names);
 	for (uint32_t i = 0; i < s->n_names; i++) {
 		const uint32_t v = tn_out(g, &g->nodes.at[node], i);
-		define(p, s->names[i], v, s->name_places[i]);
+		tn_parse_define(p, s->names[i], v, s->name_places[i]);
 		if (s->n_types)
-			check_type(p, &s->types[i], v, s->name_places[i]);
+			tn_parse_check_type(p, &s->types[i], v, s->name_places[i]);
 	}
 }
 
-static struct tn_graph *region(struct parser *p);
+static struct tn_graph *region(struct tn_parser *p);
 
-static void statement(struct parser *p)
+static void statement(struct tn_parser *p)
 {
 	struct statement s = { .place = p->l->start };
 	if (p->l->kind == TN_T_VALUE)
@@ -534,19 +253,19 @@ static void statement(struct parser *p)
 		tn_lex_next(p->l);
 	}
 	struct add_job j = { p, &s, 0 };
-	at_place(p, s.place, add_f, &j);
+	tn_parse_guarded(p, s.place, add_f, &j);
 	name_results(p, &s, j.node);
 }
 
 /* ---- outputs */
-static void writes(struct parser *p, uint32_t kind)
+static void writes(struct tn_parser *p, uint32_t kind)
 {
 	const struct tn_graph *g = &p->ir->g;
 	tn_lex_next(p->l);
 	if (!tn_lex_take_word(p->l, "write"))
 		tn_lex_expected(p->l, "write");
 	const size_t place = p->l->start;
-	const uint32_t v = value(p, "an input");
+	const uint32_t v = tn_parse_value(p, "an input");
 	for (uint32_t i = 0; i < g->n_in; i++)
 		if (g->operands[g->in0 + i] == v) {
 			tn_ir_mutates(p->ir, g->n_out - 1, i, kind);
@@ -555,10 +274,10 @@ static void writes(struct parser *p, uint32_t kind)
 	tn_lex_fail(p->l, place, "only an input can be written");
 }
 
-static void outputs(struct parser *p)
+static void outputs(struct tn_parser *p)
 {
 	while (p->l->kind == TN_T_VALUE) {
-		const uint32_t v = value(p, "an output");
+		const uint32_t v = tn_parse_value(p, "an output");
 		const char *name = NULL;
 		if (tn_lex_take_word(p->l, "as")) {
 			if (p->l->kind != TN_T_TEXT)
@@ -576,11 +295,11 @@ static void outputs(struct parser *p)
 	}
 }
 
-static void body(struct parser *p, const char *last)
+static void body(struct tn_parser *p, const char *last)
 {
 	while (!tn_lex_take_word(p->l, last))
 		if (tn_lex_take_word(p->l, "const"))
-			constant(p);
+			tn_parse_constant(p);
 		else
 			statement(p);
 	outputs(p);
@@ -589,9 +308,9 @@ static void body(struct parser *p, const char *last)
 }
 
 /* ---- graphs */
-static struct tn_graph *region(struct parser *p)
+static struct tn_graph *region(struct tn_parser *p)
 {
-	struct parser inner = { .l = p->l, .ir = tn_ir_create(p->ir->arena, NULL), .values = { .arena = p->ir->arena }, .weights = p->weights };
+	struct tn_parser inner = { .l = p->l, .ir = tn_ir_create(p->ir->arena, NULL), .values = { .arena = p->ir->arena }, .weights = p->weights };
 	tn_lex_enter(p->l);
 	tn_lex_need(p->l, '{');
 	const struct tn_lex header = *p->l;
@@ -608,7 +327,7 @@ static struct tn_graph *region(struct parser *p)
 	return &inner.ir->g;
 }
 
-static void check_outputs(struct parser *p, struct tn_lex *types)
+static void check_outputs(struct tn_parser *p, struct tn_lex *types)
 {
 	const struct tn_graph *g = &p->ir->g;
 	const struct tn_lex after = *p->l;
@@ -616,9 +335,9 @@ static void check_outputs(struct parser *p, struct tn_lex *types)
 	*p->l = *types;
 	do {
 		const size_t place = p->l->start;
-		const struct tn_type t = type(p);
+		const struct tn_type t = tn_parse_type(p);
 		if (n < g->n_out)
-			check_type(p, &t, g->operands[g->out0 + n], place);
+			tn_parse_check_type(p, &t, g->operands[g->out0 + n], place);
 		n++;
 	} while (tn_lex_take(p->l, ','));
 	if (n != g->n_out)
@@ -628,7 +347,7 @@ static void check_outputs(struct parser *p, struct tn_lex *types)
 	*p->l = after;
 }
 
-static void graph(struct parser *p)
+static void graph(struct tn_parser *p)
 {
 	const struct tn_lex header = *p->l;
 	struct tn_lex types = { .diag = NULL };
@@ -657,7 +376,7 @@ static void graph(struct parser *p)
 struct tn_ir *tn_ir_parse_with(struct tn_arena *a, const char *text, size_t len, const char *file, const struct tn_weights *weights)
 {
 	struct tn_lex l = tn_lex_begin(a, file, text, len);
-	struct parser p = { .l = &l, .values = { .arena = a }, .weights = weights };
+	struct tn_parser p = { .l = &l, .values = { .arena = a }, .weights = weights };
 	if (!tn_lex_take_word(&l, "graph"))
 		tn_lex_expected(&l, "graph");
 	if (l.kind != TN_T_NAME)
