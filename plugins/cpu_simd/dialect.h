@@ -159,20 +159,20 @@ static const struct tn_dialect_row cpu_dialect_rows[] = {
 #define TYPE(dtype, scalar) \
 	W("type", S, TN_M(dtype), scalar) W("type", V, TN_M(dtype), scalar "v")
 #define PLAIN_MEMORY (TN_M_INT | FULL)
-#define FOLD(role, dtypes, text) W(role, V, dtypes, "@use(fold)@" text)
-#define FOLD_TYPE(dtype, t) \
-	W("fold.add", V, TN_M(dtype), "@use(fold)@FOLD(" t ", @0@, x_ + y_)") W("fold.mul", V, TN_M(dtype), "@use(fold)@FOLD(" t ", @0@, x_ * y_)")
-#define FOLD_INT(dtype, t) FOLD_TYPE(dtype, t) \
-	W("fold.max", V, TN_M(dtype), "@use(fold)@FOLD(" t ", @0@, x_ > y_ ? x_ : y_)") W("fold.min", V, TN_M(dtype), "@use(fold)@FOLD(" t ", @0@, x_ < y_ ? x_ : y_)")
+#define FOLD_SUM(dtypes, t) \
+	W("fold.add", V, dtypes, "@use(fold)@FOLD(" t ", @0@, x_ + y_)") W("fold.mul", V, dtypes, "@use(fold)@FOLD(" t ", @0@, x_ * y_)")
+#define FOLD_INT(dtype, t) FOLD_SUM(TN_M(dtype), t) \
+	W("fold.max", V, TN_M(dtype), "@use(fold)@FOLD(" t ", @0@, ((" t "v)(x_ > y_) & x_) | (~(" t "v)(x_ > y_) & y_))") \
+	W("fold.min", V, TN_M(dtype), "@use(fold)@FOLD(" t ", @0@, ((" t "v)(x_ < y_) & x_) | (~(" t "v)(x_ < y_) & y_))")
 #define FOLD_FLOAT(dtypes, t) \
-	W("fold.max", V, dtypes, "@use(fold)@FOLD(" t ", @0@, x_ > y_ || x_ != x_ ? x_ : x_ == y_ && x_ == 0 ? x_ + y_ : y_)") \
-	W("fold.min", V, dtypes, "@use(fold)@FOLD(" t ", @0@, x_ < y_ || x_ != x_ ? x_ : x_ == y_ && x_ == 0 ? -(-x_ - y_) : y_)")
+	W("fold.max", V, dtypes, "@use(fold)@@use(minmax_" t "v)@FOLD(" t ", @0@, max_" t "v(x_, y_))") \
+	W("fold.min", V, dtypes, "@use(fold)@@use(minmax_" t "v)@FOLD(" t ", @0@, min_" t "v(x_, y_))")
 #define PART(mask, t) \
 	W("load.part", V, mask, "@use(part_" t ")@part_" t "(@b@ + (@i@), @n@)") \
 	W("store.part", V, mask, "@use(part_" t ")@put_" t "(@b@ + (@i@), @x@, @n@);")
 
 extern const char cpu_text_preamble[], cpu_text_f16[], cpu_text_f16v[], cpu_text_bf16[], cpu_text_bf16v[], cpu_text_rem[], cpu_text_minmax_f32v[],
-	cpu_text_minmax_f64v[], cpu_text_round_f32v[], cpu_text_part[], cpu_text_odd[], cpu_text_core[], cpu_text_sqrt[];
+	cpu_text_minmax_f64v[], cpu_text_round_f32v[], cpu_text_part[], cpu_text_odd[], cpu_text_core[], cpu_text_sqrt[], cpu_text_fold[];
 
 #define ROUND_SCALAR(t, magic, abs, copysign, floor, rint) \
 	"static inline " t " rint_" t "(" t " x)\n{\n#ifdef __SSE4_1__\n\treturn " rint "(x);\n#else\n\t" t " m = " abs "(x);\n" \
@@ -237,12 +237,16 @@ static const struct tn_word_row cpu_word_rows[] = {
 	W("lane.set", 0, B1, "@r@[l_] = -(@x@);") W("lane.set", 0, 0, "@r@[l_] = @x@;")
 	W("splat", V, B1, "SPLAT(i32v, -(@0@))") W("splat", V, 0, "SPLAT(@T@, @0@)")
 	W("iota", V, 0, "@use(iota)@(@0@) + iota_i64v")
-	W("lanes.first", V, B1, "({ @T@ t_ = @0@; for (i64 l_ = @n@; l_ < L; l_++) t_[l_] = -(@fill@); t_; })")
-	W("lanes.first", V, 0, "({ @T@ t_ = @0@; for (i64 l_ = @n@; l_ < L; l_++) t_[l_] = @fill@; t_; })")
+	/* the first n lanes of a value, the rest fill: without a branch, since it stands in loops that serve full vectors too */
+	W("lanes.first", V, B1, "@use(iota)@@use(select4)@select4(iota_i32v < (i32)@n@, @0@, SPLAT(i32v, -(@fill@)))")
+	W("lanes.first", V, W4 | IN32, "@use(iota)@@use(select4)@(@T@)select4(iota_i32v < (i32)@n@, (i32v)@0@, (i32v)SPLAT(@T@, @fill@))")
+	W("lanes.first", V, W8 | F64, "@use(iota)@(@T@)(((iota_i64v < @n@) & (i64v)@0@) | (~(iota_i64v < @n@) & (i64v)SPLAT(@T@, @fill@)))")
+	W("lanes.first", V, W1, "@use(iota)@(__builtin_convertvector(iota_i32v < (i32)@n@, @T@) & @0@) | (~__builtin_convertvector(iota_i32v < (i32)@n@, @T@) & SPLAT(@T@, @fill@))")
+	W("lanes.first", V, W2, "@use(iota)@(__builtin_convertvector(iota_i32v < (i32)@n@, @T@) & @0@) | (~__builtin_convertvector(iota_i32v < (i32)@n@, @T@) & SPLAT(@T@, @fill@))")
 	W("fold.max", V, B1, "@use(fold)@(FOLD(i32, @0@, x_ | y_) & 1)") W("fold.min", V, B1, "@use(fold)@(FOLD(i32, @0@, x_ & y_) & 1)")
 	FOLD_INT(TN_U8, "u8") FOLD_INT(TN_U16, "u16") FOLD_INT(TN_U32, "u32") FOLD_INT(TN_U64, "u64")
 	FOLD_INT(TN_I8, "i8") FOLD_INT(TN_I16, "i16") FOLD_INT(TN_I32, "i32") FOLD_INT(TN_I64, "i64")
-	FOLD_TYPE(TN_F32, "f32") FOLD_TYPE(TN_F64, "f64") FOLD_FLOAT(IN32, "f32") FOLD_FLOAT(F64, "f64")
+	FOLD_SUM(F32, "f32") FOLD_SUM(F64, "f64") FOLD_FLOAT(IN32, "f32") FOLD_FLOAT(F64, "f64")
 	/* kept rows */
 	W("keep.declare", 0, 0, "@T@ *const @k@ = (@T@ *)((char *)a->scratch + @offset@);")
 	W("keep.store", V, 0, "*(@T@_u *)(@k@ + (@i@)) = @x@;") W("keep.load", V, 0, "*(const @T@_u *)(@k@ + (@i@))")
@@ -256,17 +260,16 @@ static const struct tn_word_row cpu_word_rows[] = {
 	W("helper.floor_div", 0, 0,
 		"static inline i64 floor_div(i64 x, i64 y) { i64 q = x / y; return q - (x % y != 0 && (x < 0) != (y < 0)); }\n"
 		"static inline i64 floor_mod(i64 x, i64 y) { i64 m = x % y; return m != 0 && (m < 0) != (y < 0) ? m + y : m; }\n")
-	W("helper.iota", 0, 0, "static const i64v iota_i64v = { 0, 1, 2, 3,\n#if L > 4\n\t4, 5, 6, 7,\n#endif\n#if L > 8\n\t8, 9, 10, 11, 12, 13, 14, 15,\n#endif\n};\n")
+	W("helper.iota", 0, 0, "#if L == 4\n#define IOTA { 0, 1, 2, 3 }\n#elif L == 8\n#define IOTA { 0, 1, 2, 3, 4, 5, 6, 7 }\n#else\n"
+		"#define IOTA { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 }\n#endif\n"
+		"static const i64v iota_i64v = IOTA;\nstatic const i32v iota_i32v = IOTA;\n")
 	W("helper.sign", 0, 0,
 		"#define MAGNITUDE(V, I, mask, x) ((V)((I)(x) & mask))\n"
 		"#define SIGNED(V, I, m, s, mask) ((V)(((I)(m) & mask) | ((I)(s) & ~(I){ 0 } & ~SPLAT(I, mask))))\n")
 	W("helper.select4", 0, 0,
 		"static inline i32v select4(i32v m, i32v x, i32v y)\n{\n#if L == 8 && defined __AVX__\n"
 		"\treturn (i32v)__builtin_ia32_blendvps256((f32v)y, (f32v)x, (f32v)m);\n#else\n\treturn (m & x) | (~m & y);\n#endif\n}\n")
-	W("helper.fold", 0, 0,
-		"#define FOLD(T, vec, E) ({ T##v f_ = (vec); T t_[L]; *(T##v_u *)t_ = f_; \\\n"
-		"\t_Pragma(\"GCC unroll 4\") for (int h_ = L / 2; h_; h_ /= 2) { _Pragma(\"GCC unroll 8\") for (int l_ = 0; l_ < h_; l_++) { \\\n"
-		"\t\tconst T x_ = t_[l_], y_ = t_[l_ + h_]; t_[l_] = (E); } } t_[0]; })\n")
+	W("helper.fold", 0, 0, cpu_text_fold)
 	W("helper.round_f32", 0, 0, ROUND_SCALAR("f32", "8388608.0f", "__builtin_fabsf", "__builtin_copysignf", "__builtin_floorf", "__builtin_rintf"))
 	W("helper.round_f64", 0, 0, ROUND_SCALAR("f64", "4503599627370496.0", "__builtin_fabs", "__builtin_copysign", "__builtin_floor", "__builtin_rint"))
 	W("helper.round_f32v", 0, 0, cpu_text_round_f32v)

@@ -39,7 +39,7 @@ void tn_reduce_ca01005b60c4(const struct kargs *a)
 					const i64 n = cols - r;
 					const f32v v16 = part_f32(b0 + (37 * i + r), n);
 					const f32v v17 = v16 * v16;
-					const f32v v18 = ({ f32v t_ = v17; for (i64 l_ = n; l_ < L; l_++) t_[l_] = 0.0f; t_; });
+					const f32v v18 = (f32v)select4(iota_i32v < (i32)n, (i32v)v17, (i32v)SPLAT(f32v, 0.0f));
 					const f32v v19 = a0_1 + v18;
 					a0_1 = v19;
 				}

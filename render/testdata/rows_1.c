@@ -33,7 +33,7 @@ void tn_rows_a19d25a1bc2e(const struct kargs *a)
 				for (; r < cols; r += L) {
 					const i64 n = min_i64(cols - r, L);
 					const f32v v9 = part_f32(b0 + (n1 * i + r), n);
-					const f32v v10 = ({ f32v t_ = v9; for (i64 l_ = n; l_ < L; l_++) t_[l_] = (-__builtin_inff()); t_; });
+					const f32v v10 = (f32v)select4(iota_i32v < (i32)n, (i32v)v9, (i32v)SPLAT(f32v, (-__builtin_inff())));
 					const f32v v11 = max_f32v(a0_0, v10);
 					a0_0 = v11;
 				}
@@ -44,7 +44,7 @@ void tn_rows_a19d25a1bc2e(const struct kargs *a)
 			a0_2 = v13;
 			const f32v v14 = max_f32v(a0_0, a0_2);
 			a0_0 = v14;
-			const f32 v15 = FOLD(f32, a0_0, x_ > y_ || x_ != x_ ? x_ : x_ == y_ && x_ == 0 ? x_ + y_ : y_);
+			const f32 v15 = FOLD(f32, a0_0, max_f32v(x_, y_));
 			f32v a16_0 = SPLAT(f32v, 0.0f);
 			f32v a16_1 = SPLAT(f32v, 0.0f);
 			f32v a16_2 = SPLAT(f32v, 0.0f);
@@ -82,7 +82,7 @@ void tn_rows_a19d25a1bc2e(const struct kargs *a)
 					const f32v v33 = part_f32(b0 + (n1 * i + r), n);
 					const f32v v34 = SPLAT(f32v, v15);
 					const f32v v35 = v33 - v34;
-					const f32v v36 = ({ f32v t_ = v35; for (i64 l_ = n; l_ < L; l_++) t_[l_] = 0.0f; t_; });
+					const f32v v36 = (f32v)select4(iota_i32v < (i32)n, (i32v)v35, (i32v)SPLAT(f32v, 0.0f));
 					const f32v v37 = a16_0 + v36;
 					a16_0 = v37;
 					*(f32v_u *)(k0 + (q * cols + r)) = v35;
