@@ -183,6 +183,20 @@ static void run_node(struct run *r, const struct tn_node *n)
 		give_back(r, tn_in(g, n, i));
 }
 
+static void set_inputs(struct run *r, const struct tn_array *inputs)
+{
+	for (uint32_t i = 0; i < r->g->n_in; i++) {
+		const uint32_t v = r->g->operands[r->g->in0 + i];
+		struct tn_array due;
+		ev_shape(r->g, NULL, v, r->symbols, &due, r->a);
+		if (inputs[i].size < due.size)
+			tn_raise(r->a->diag, TN_E_ARG, "input %u, %s, has %llu bytes and its shape needs %llu", i, tn_value_text(r->a, r->g, v),
+				(unsigned long long)inputs[i].size, (unsigned long long)due.size);
+		due.at = inputs[i].at;
+		r->values[v] = due;
+	}
+}
+
 static void set_constants(struct run *r)
 {
 	for (uint32_t v = 0; v < r->g->values.count; v++) {
@@ -206,8 +220,7 @@ void tn_eval_graph(const struct tn_graph *g, const struct tn_array *inputs, stru
 	r.symbols = tn_array(a, int64_t, g->n_symbols + 1);
 	r.uses = tn_use_counts(g, a);
 	tn_bind_symbols(g, inputs, r.symbols, a->diag);
-	for (uint32_t i = 0; i < g->n_in; i++)
-		r.values[g->operands[g->in0 + i]] = inputs[i];
+	set_inputs(&r, inputs);
 	set_constants(&r);
 	for (uint64_t i = 0; i < g->nodes.count; i++)
 		run_node(&r, &g->nodes.at[i]);

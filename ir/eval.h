@@ -1,7 +1,8 @@
 /* eval.h - inside the strict evaluator: what its files share.  The contract is in ir/ir.h.
  *
  * Orders, which are the strict ones: a reduction takes the elements of its axes ascending in row-major order, in one accumulator
- * (f32 for f16 and bf16, else the operand's dtype); a dot takes the contracted dims as listed, ascending, the product rounded to
+ * (f32 for f16 and bf16, else the operand's dtype), which starts as the identity (so a sum of -0 alone is +0); cumulate keeps such an
+ * accumulator and rounds it for each result; a dot takes the contracted dims as listed, ascending, the product rounded to
  * the accumulator's dtype before it is added; scatter applies updates in row-major order, rounding after each. */
 #ifndef TENON_EVAL_H
 #define TENON_EVAL_H

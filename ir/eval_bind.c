@@ -35,6 +35,9 @@ static void check_input(const struct tn_graph *g, uint32_t i, const struct tn_ar
 	if (x->dtype != v->dtype || x->rank != v->rank)
 		tn_raise(d, TN_E_ARG, "input %u \"%s\" is %s of rank %u, the graph takes %s of rank %u", i, input_name(g, i), tn_dtype_name(x->dtype),
 			x->rank, tn_dtype_name(v->dtype), v->rank);
+	for (uint32_t k = 0; k < x->rank; k++)
+		if (x->dims[k] < 0)
+			tn_raise(d, TN_E_ARG, "input %u \"%s\" dim %u is %lld", i, input_name(g, i), k, (long long)x->dims[k]);
 }
 
 static void check_dim(const struct tn_graph *g, uint32_t i, uint32_t dim, int64_t seen, const int64_t *symbols, struct tn_diag *d)
