@@ -257,14 +257,20 @@ static int join_one(struct fz *z, uint32_t node, const uint32_t *u, uint32_t n)
 	return 0;
 }
 
+/* worth computing in each reader: cheap, and from values that are in memory anyway */
 static int cheap_again(const struct fz *z, uint32_t node)
 {
-	const uint32_t cls = q_class(z->g, node);
 	const double n = fz_elements(z->g, result(z, node));
-	double in = 0;
-	for (uint32_t i = 0; i < z->g->nodes.at[node].n_in; i++)
-		in += fz_elements(z->g, tn_in(z->g, &z->g->nodes.at[node], i));
-	return cls == TN_CLS_POINTWISE && fz_price(z->g, node) <= 1 && in <= 2 * n && n <= 1e9;
+	if (q_class(z->g, node) != TN_CLS_POINTWISE || fz_price(z->g, node) > 1)
+		return 0;
+	for (uint32_t i = 0; i < z->g->nodes.at[node].n_in; i++) {
+		const uint32_t v = tn_in(z->g, &z->g->nodes.at[node], i), made = tn_val(z->g, v)->node;
+		if (made == TN_NOTHING || q_class(z->g, made) == TN_CLS_DATA || z->g->nodes.at[made].prim == TN_broadcast)
+			continue;
+		if (fz_elements(z->g, v) >= n && fz_reads(z, made) <= 1)
+			return 0;
+	}
+	return 1;
 }
 
 static void place_kernel(struct fz *z, uint32_t node)

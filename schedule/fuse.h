@@ -27,6 +27,7 @@ struct fz {
 
 /* fuse_policy.c */
 uint32_t fz_price(const struct tn_graph *g, uint32_t node);
+uint32_t fz_reads(const struct fz *z, uint32_t node);          /* nodes that read it; being an output counts */
 double fz_elements(const struct tn_graph *g, uint32_t value);
 /* f and the values of z->fr describe nodes; node is the one that joins.  0: legal but does not pay; -1: because it would be
  * computed again for each element of a broadcast */

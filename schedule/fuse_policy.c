@@ -11,7 +11,12 @@ uint32_t fz_price(const struct tn_graph *g, uint32_t node)
 		return 0;
 	if (p->flags & TN_SLOW_BODY)
 		return 16;
-	return prim == TN_div || prim == TN_rem || prim == TN_sqrt ? 4 : p->tol != TN_TOL_EXACT ? 8 : 1;
+	switch (prim) {
+	case TN_div: case TN_rem: case TN_sqrt: case TN_reciprocal: case TN_fmod: case TN_remainder: case TN_floor_divide: case TN_trunc_divide:
+		return 4;
+	default:
+		return p->tol != TN_TOL_EXACT ? 8 : 1;
+	}
 }
 
 static double about(const struct tn_graph *g, uint32_t size)
@@ -63,7 +68,17 @@ static int prologue_pays(const struct fz *z, const uint32_t *nodes, uint32_t n, 
 	return arithmetic <= MAX_PROLOGUE;
 }
 
-/* a pointwise node that a dot's epilogue will take, unless its consumer takes it first */
+uint32_t fz_reads(const struct fz *z, uint32_t node)
+{
+	const uint32_t v = tn_out(z->g, &z->g->nodes.at[node], 0);
+	uint32_t n = z->is_output[v];
+	for (uint32_t u = z->use0[v]; u < z->use0[v + 1]; u++)
+		n += u == z->use0[v] || z->uses[u] != z->uses[u - 1];
+	return n;
+}
+
+/* a pointwise node that a dot's epilogue will take, unless its consumer takes it first.  Behind a value that several nodes read,
+ * and that is stored anyway, there is nothing to lose */
 static int after_dot(const struct fz *z, uint32_t node)
 {
 	for (uint32_t k = 0; k < 64; k++) {
@@ -78,7 +93,7 @@ static int after_dot(const struct fz *z, uint32_t node)
 			const uint32_t from = tn_val(z->g, tn_in(z->g, n, i))->node;
 			const uint32_t c = from == TN_NOTHING ? 0 : q_class(z->g, from);
 			if (from != TN_NOTHING && (c == TN_CLS_POINTWISE || c == TN_CLS_CONTRACT || z->g->nodes.at[from].prim == TN_permute || z->g->nodes.at[from].prim == TN_reshape) &&
-				z->slot[from] == z->slot[node])
+				z->slot[from] == z->slot[node] && fz_reads(z, from) <= 1)
 				next = from;
 		}
 		if (next == TN_NOTHING)
