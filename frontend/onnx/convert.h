@@ -39,7 +39,7 @@ struct ox_op {
 	uint32_t follow_arg;
 };
 struct ox_ops { const struct ox_op *at; size_t n; };
-extern const struct ox_ops ox_ops_math, ox_ops_shape, ox_ops_index, ox_ops_reduce, ox_ops_nn;
+extern const struct ox_ops ox_ops_math, ox_ops_shape, ox_ops_index, ox_ops_reduce, ox_ops_nn, ox_ops_quant, ox_ops_einsum, ox_ops_resize;
 
 _Noreturn void ox_fail(struct ox *o, int32_t code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
@@ -72,6 +72,7 @@ const uint32_t *ox_sizes(struct ox *o, struct ox_val *v, uint32_t *n);          
 const uint32_t *ox_need_sizes(struct ox *o, uint32_t i, const char *what, uint32_t *n);  /* of an input, by bind if it must be; raises when that is not possible */
 const uint32_t *ox_need_signed(struct ox *o, uint32_t i, const char *what, uint32_t *n); /* the same for numbers that may be negative */
 uint32_t ox_bind(struct ox *o, uint32_t value, int64_t lo);                          /* a 0-d i64 that only running can tell, as a new symbol */
+const uint32_t *ox_bind_vector(struct ox *o, uint32_t value, int64_t lo, const char *what, uint32_t *n); /* the elements of an integer vector, likewise */
 const int64_t *ox_need_ints(struct ox *o, uint32_t i, const char *what, uint32_t *n);    /* of an input; raises when not constant */
 bool ox_number(struct ox *o, struct ox_val *v, double *to);                          /* the one element of a constant */
 const int64_t *ox_axes(struct ox *o, uint32_t input, uint32_t *n);                   /* attribute axes, or that input; NULL when absent */

@@ -86,7 +86,9 @@ bool ox_follow_reshape(struct ox *o)
 	int64_t known[OX_RANK];
 	if (!vec_of(o, 0, &x))
 		return false;
-	const uint32_t *want = ox_need_sizes(o, 1, "the shape", &n);
+	const uint32_t *want = ox_sizes(o, ox_in(o, 1), &n);
+	if (!want)
+		return false;
 	ox_reshape_dims(o, x.v, want, n, dims);
 	for (uint32_t d = 0; d < n; d++)
 		if (!ox_const(o, dims[d], &known[d]))

@@ -302,22 +302,33 @@ uint32_t ox_bind(struct ox *o, uint32_t value, int64_t lo)
 	return size;
 }
 
+/* the elements of an integer vector in the IR, each as a new symbol */
+const uint32_t *ox_bind_vector(struct ox *o, uint32_t v, int64_t lo, const char *what, uint32_t *n)
+{
+	uint32_t count_size = ox_product(o, ox_dims(o, v), ox_rank(o, v));
+	int64_t count;
+	if (!ox_is_int(ox_dtype(o, v)))
+		ox_fail(o, TN_E_ARG, "%s is %s, not integers", what, tn_dtype_name(ox_dtype(o, v)));
+	if (!ox_const(o, count_size, &count) || count > OX_RANK)
+		ox_fail(o, TN_E_UNSUPPORTED, "%s has %s elements that are known only when it runs", what, ox_print(o, count_size));
+	uint32_t *sizes = tn_array(o->a, uint32_t, (size_t)count + 1);
+	uint32_t all = tn_ir_convert(o->ir, tn_ir_reshape(o->ir, v, &count_size, 1), TN_I64);
+	for (uint32_t i = 0; i < count; i++)
+		sizes[i] = ox_bind(o, tn_ir_reshape(o->ir, ox_axis_slice(o, all, 0, ox_c(o, i), ox_c(o, i + 1), 1), NULL, 0), lo);
+	*n = (uint32_t)count;
+	return sizes;
+}
+
 /* lo < 0: bounds of a slice, where what is too far away means the end and may be cut to what a symbol holds */
 static const uint32_t *bind_all(struct ox *o, struct ox_val *v, const char *what, int64_t lo, uint32_t *n)
 {
-	uint32_t count_size = ox_product(o, v->dims, v->rank);
-	int64_t count;
-	if (!ox_is_int(v->dtype))
-		ox_fail(o, TN_E_ARG, "%s '%.*s' is %s, not integers", what, TN_STR(v->name), tn_dtype_name(v->dtype));
-	if (!ox_const(o, count_size, &count) || count > OX_RANK)
-		ox_fail(o, TN_E_UNSUPPORTED, "%s '%.*s' has %s elements that are known only when it runs", what, TN_STR(v->name), ox_print(o, count_size));
-	uint32_t *sizes = tn_array(o->a, uint32_t, (size_t)count + 1);
-	uint32_t all = tn_ir_convert(o->ir, tn_ir_reshape(o->ir, ox_value(o, v), &count_size, 1), TN_I64);
-	if (lo < 0)
-		all = tn_ir_binary(o->ir, TN_max, tn_ir_binary(o->ir, TN_min, all, ox_like_int(o, all, OX_DIM_MAX)), ox_like_int(o, all, lo));
-	for (uint32_t i = 0; i < count; i++)
-		sizes[i] = ox_bind(o, tn_ir_reshape(o->ir, ox_axis_slice(o, all, 0, ox_c(o, i), ox_c(o, i + 1), 1), NULL, 0), lo);
-	v->n_sizes = *n = (uint32_t)count;
+	uint32_t x = ox_value(o, v);
+	if (lo < 0 && ox_is_int(v->dtype)) {
+		x = tn_ir_convert(o->ir, x, TN_I64);
+		x = tn_ir_binary(o->ir, TN_max, tn_ir_binary(o->ir, TN_min, x, ox_like_int(o, x, OX_DIM_MAX)), ox_like_int(o, x, lo));
+	}
+	const uint32_t *sizes = ox_bind_vector(o, x, lo, what, n);
+	v->n_sizes = *n;
 	return v->sizes = sizes;               /* bound once, whoever asks next */
 }
 
@@ -337,8 +348,10 @@ const uint32_t *ox_need_signed(struct ox *o, uint32_t i, const char *what, uint3
 
 const int64_t *ox_need_ints(struct ox *o, uint32_t i, const char *what, uint32_t *n)
 {
-	const uint32_t *sizes = ox_need_sizes(o, i, what, n);
+	const uint32_t *sizes = ox_sizes(o, ox_in(o, i), n);
 	int64_t *ints = tn_array(o->a, int64_t, *n + 1u);
+	if (!sizes)
+		ox_fail(o, TN_E_UNSUPPORTED, "%s '%.*s' is known only when it runs", what, TN_STR(o->node->in[i]));
 	for (uint32_t k = 0; k < *n; k++)
 		if (!ox_const(o, sizes[k], &ints[k]))
 			ox_fail(o, TN_E_UNSUPPORTED, "%s is not constant: %s", what, ox_print(o, sizes[k]));

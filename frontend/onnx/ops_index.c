@@ -190,6 +190,8 @@ static void one_hot(struct ox *o)
 	double number;
 	if (ox_number(o, d, &number) && number >= 0 && number <= (double)OX_DIM_MAX) {
 		depth = ox_c(o, (int64_t)number);
+	} else if (ox_is_float(d->dtype)) {
+		depth = ox_bind(o, tn_ir_convert(o->ir, tn_ir_reshape(o->ir, ox_value(o, d), NULL, 0), TN_I64), 0);
 	} else {
 		depth = ox_need_sizes(o, 1, "depth", &n)[0];
 		if (n != 1)

@@ -248,10 +248,36 @@ void ox_reshape_dims(struct ox *o, const struct ox_val *x, const uint32_t *want,
 	dims[hole] = left_over(o, x, dims, n, hole);
 }
 
+/* a shape that only running can tell: its 0 and -1 are replaced before it is bound */
+static void reshape_at_run_time(struct ox *o, struct ox_val *x)
+{
+	bool zero_is_zero = ox_int(o, "allowzero", 0);
+	uint32_t v = tn_ir_convert(o->ir, ox_v(o, 1), TN_I64), n, first[OX_RANK];
+	static const int64_t axis = 0;
+	int64_t count;
+	if (ox_rank(o, v) != 1 || !ox_const(o, ox_dims(o, v)[0], &count) || count > OX_RANK)
+		ox_fail(o, TN_E_UNSUPPORTED, "a shape of %s elements that are known only when it runs", ox_print_dims(o, ox_dims(o, v), ox_rank(o, v)));
+	for (uint32_t d = 0; d < count; d++)
+		first[d] = d < x->rank ? x->dims[d] : ox_c(o, 0);
+	if (!zero_is_zero && count) {
+		uint32_t copied = tn_ir_reshape(o->ir, tn_ir_add(o->ir, TN_size, NULL, 0, &TN_A_SIZES(shape, first, (uint32_t)count), 1), ox_dims(o, v), 1);
+		v = tn_ir_select(o->ir, tn_ir_binary(o->ir, TN_eq, v, ox_like(o, v, 0)), copied, v);
+	}
+	uint32_t hole = tn_ir_binary(o->ir, TN_eq, v, ox_like(o, v, -1));
+	uint32_t rest = tn_ir_reduce(o->ir, TN_prod, tn_ir_select(o->ir, hole, ox_like(o, v, 1), v), &axis, 1);
+	uint32_t by = tn_ir_binary(o->ir, TN_div, ox_scalar(o, TN_I64, ox_product(o, x->dims, x->rank)), tn_ir_binary(o->ir, TN_max, rest, tn_ir_full_int(o->ir, TN_I64, 1, NULL, 0)));
+	const uint32_t *dims = ox_bind_vector(o, ox_select(o, hole, by, v), 0, "the shape", &n);
+	ox_out(o, 0, tn_ir_reshape(o->ir, ox_value(o, x), dims, n));
+}
+
 static void reshape(struct ox *o)
 {
 	uint32_t n, dims[OX_RANK];
 	struct ox_val *x = ox_in(o, 0);
+	if (!ox_sizes(o, ox_in(o, 1), &n)) {
+		reshape_at_run_time(o, x);
+		return;
+	}
 	const uint32_t *want = ox_need_sizes(o, 1, "the shape", &n);
 	ox_reshape_dims(o, x, want, n, dims);
 	ox_out(o, 0, tn_ir_reshape(o->ir, ox_value(o, x), dims, n));
@@ -612,14 +638,16 @@ static void depth_to_space(struct ox *o)
 
 static void space_to_depth(struct ox *o)
 {
+	struct tn_str mode = ox_text(o, "mode", "DCR");
+	bool crd = tn_str_is(mode, "CRD");
 	int64_t b = ox_int(o, "blocksize", 0);
 	uint32_t x = ox_v(o, 0);
-	if (ox_rank(o, x) != 4 || b < 1 || b > OX_DIM_MAX)
-		ox_fail(o, TN_E_ARG, "input of rank %u, blocksize %lld", ox_rank(o, x), (long long)b);
+	if (ox_rank(o, x) != 4 || b < 1 || b > OX_DIM_MAX || (!crd && !tn_str_is(mode, "DCR")))
+		ox_fail(o, TN_E_ARG, "input of rank %u, blocksize %lld, mode '%.*s'", ox_rank(o, x), (long long)b, TN_STR(mode));
 	const uint32_t *d = ox_dims(o, x);
 	uint32_t block = ox_c(o, b), h = ox_over(o, d[2], block), w = ox_over(o, d[3], block);
 	x = tn_ir_reshape(o->ir, x, (uint32_t[]){ d[0], d[1], h, block, w, block }, 6);
-	x = tn_ir_permute(o->ir, x, (int64_t[]){ 0, 3, 5, 1, 2, 4 });
+	x = tn_ir_permute(o->ir, x, crd ? (int64_t[]){ 0, 1, 3, 5, 2, 4 } : (int64_t[]){ 0, 3, 5, 1, 2, 4 });
 	uint32_t dims[4] = { d[0], ox_times(o, d[1], ox_times(o, block, block)), h, w };
 	ox_out(o, 0, tn_ir_reshape(o->ir, x, dims, 4));
 }
