@@ -284,7 +284,7 @@ static const char *load_text(struct rd *r, uint32_t access, uint32_t form, const
 	bool part = form == TN_VECTOR && r->env.n;
 	const char *role = part ? "load.part" : "load";
 	return rd_expand(r, rd_word(r, role, form, dtype), RD_NAMES({ "b", rd_buffer(r, buffer) }, { "i", index },
-		{ "n", lane_count(r) }, { "T", rd_type(r, form, dtype) }), role);
+		{ "n", form == TN_VECTOR ? lane_count(r) : "1" }, { "T", rd_type(r, form, dtype) }), role);
 }
 
 static void store_line(struct rd *r, uint32_t access, uint32_t form, const char *index, const char *x)
@@ -292,7 +292,7 @@ static void store_line(struct rd *r, uint32_t access, uint32_t form, const char 
 	uint32_t buffer = r->n->accesses.at[access].buffer, dtype = r->n->buffers.at[buffer].dtype;
 	const char *role = form == TN_VECTOR && r->env.n ? "store.part" : "store";
 	rd_line(r, "%s", rd_expand(r, rd_word(r, role, form, dtype), RD_NAMES({ "b", rd_buffer(r, buffer) }, { "i", index },
-		{ "x", x }, { "n", lane_count(r) }, { "T", rd_type(r, form, dtype) }), role));
+		{ "x", x }, { "n", form == TN_VECTOR ? lane_count(r) : "1" }, { "T", rd_type(r, form, dtype) }), role));
 }
 
 static void open_if(struct rd *r, const char *cond)
@@ -300,9 +300,14 @@ static void open_if(struct rd *r, const char *cond)
 	rd_line(r, "%s", rd_expand(r, rd_word(r, "if", 0, 0), RD_NAMES({ "c", cond }), "if"));
 }
 
-static void open_lanes(struct rd *r)
+/* simple: one load a lane, worth unrolling where all lanes are there */
+static void open_lanes(struct rd *r, bool simple)
 {
-	rd_line(r, "%s", rd_expand(r, rd_word(r, "lane.loop", 0, 0), RD_NAMES({ "n", lane_count(r) }), "lane.loop"));
+	const char *all = simple && !r->env.n ? rd_word_find(r->b, "lane.loop.all", 0, 0) : NULL;
+	if (all)
+		rd_line(r, "%s", all);
+	else
+		rd_line(r, "%s", rd_expand(r, rd_word(r, "lane.loop", 0, 0), RD_NAMES({ "n", lane_count(r) }), "lane.loop"));
 	r->in_lanes = true;
 }
 
@@ -347,7 +352,7 @@ static const char *load_scalar(struct rd *r, uint32_t access, uint32_t dtype)
 
 static void load_lanes(struct rd *r, uint32_t access, uint32_t dtype, const char *name)
 {
-	open_lanes(r);
+	open_lanes(r, !r->n->accesses.at[access].n_bounds);
 	const char *cond = bounds_text(r, access);
 	if (cond)
 		open_if(r, cond);
@@ -414,7 +419,7 @@ static const char *updated(struct rd *r, const struct tn_step *s, uint32_t form,
 
 static void store_lanes(struct rd *r, const struct tn_step *s)
 {
-	open_lanes(r);
+	open_lanes(r, false);
 	const char *cond = bounds_text(r, s->a);
 	if (cond)
 		open_if(r, cond);
