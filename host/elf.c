@@ -1,6 +1,7 @@
 /* elf.c - what a shared object says of itself, read with no code of it run.  Every read is checked against the file's size.
  * Source: System V ABI, ELF-64 object file format. */
 #include <elf.h>
+#include <stdio.h>
 #include <string.h>
 #include "host/loader.h"
 
@@ -42,6 +43,10 @@ static void read_notes(const struct file *f, uint64_t offset, uint64_t size, str
 			out->has_note = get(f, offset, &out->note, sizeof out->note);
 			out->note.id[sizeof out->note.id - 1] = 0;
 		}
+		if (w[0] == 4 && w[2] == NT_GNU_BUILD_ID && !memcmp(f->at + offset + 12, "GNU", 4)) {
+			out->build_id_size = w[1] < sizeof out->build_id ? w[1] : (uint32_t)sizeof out->build_id;
+			memcpy(out->build_id, f->at + desc, out->build_id_size);
+		}
 		offset = next;
 	}
 }
@@ -74,6 +79,7 @@ static void count_export(const struct file *f, const Elf64_Shdr *strings, const 
 	if (is_linker_symbol(name)) return;
 	out->n_exports++;
 	if (!strcmp(name, "tn_plugin_query_0")) out->exports_query = 1;
+	else snprintf(out->other_export, sizeof out->other_export, "%s", name);
 }
 
 static void read_symbols(const struct file *f, const Elf64_Ehdr *h, struct tn_elf_facts *out)

@@ -16,13 +16,16 @@ struct tn_candidate {
 	struct tn_device *handle;
 	void *library;
 	struct v_plugin *validator;            /* of tn_validate_wrap, or NULL */
+	const char *build;                     /* the file's build id in hex; "" where it has none */
+	const char *promised;                  /* the version that its manifest says, or NULL */
+	void *bytes; uint64_t size;            /* while loading: the judged file, mapped, so that what is opened can be compared with it */
 };
 struct tn_loader_options {
 	const char *backend;                   /* the user's list, or NULL: `otherwise` */
 	const char *otherwise;                 /* the build's default */
 	const char *plugin_path, *add_plugin_path;  /* colon lists, or NULL */
 	const char *builtin_path;              /* folders that the build knows */
-	const struct tn_host *(*host_for)(void *ctx, const char *id);  /* the service table handed to this plugin's open */
+	const struct tn_host *(*host_for)(void *ctx, const char *id, const char *version);  /* the service table handed to this plugin's open */
 	void *ctx;
 	int list_all;                          /* 1: also open what was not selected, to learn its device (tenon plugins) */
 	int validate;                          /* wrap each backend with host/validate.c */
@@ -33,7 +36,11 @@ int32_t tn_load_plugins(const struct tn_loader_options *o, struct tn_candidate *
 void tn_unload_plugins(struct tn_candidate *at, uint32_t n);    /* device_close, close; libraries stay mapped */
 
 /* what a file says of itself with no code run (host/elf.c) */
-struct tn_elf_facts { int is_elf, right_machine, has_note, n_exports, exports_query, text_relocations, exec_stack; struct tn_elf_note note; const char *fault; };
+struct tn_elf_facts {
+	int is_elf, right_machine, has_note, n_exports, exports_query, text_relocations, exec_stack; struct tn_elf_note note; const char *fault;
+	char other_export[64];                 /* one that should not be seen, or "" */
+	unsigned char build_id[32]; uint32_t build_id_size;
+};
 void tn_elf_inspect(const void *bytes, uint64_t size, struct tn_elf_facts *out);   /* never reads outside; fault: words, or NULL */
 
 /* stubs for optional members, and the list of required ones that are missing ("" when none), all reported together (host/stubs.c) */

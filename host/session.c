@@ -6,7 +6,13 @@
 
 static const char *or_env(const char *given, const char *name) { return given ? given : tn_secure_getenv(name); }
 
-static const struct tn_host *host_for(void *ctx, const char *id) { return tn_service_make(ctx, id); }
+/* the version keeps a plugin's cache keys apart from those of its other versions */
+static const struct tn_host *host_for(void *ctx, const char *id, const char *version)
+{
+	const struct tn_host *h = tn_service_make(ctx, id);
+	((struct tn_service *)h->ctx)->version = version;
+	return h;
+}
 
 static void cache_warning(void *ctx, const char *text) { tn_session_log(ctx, 1, "cache: %s", text); }
 
@@ -52,8 +58,8 @@ static void open_session(void *arg)
 		.validate = o->validate || (validate && !strcmp(validate, "1")) };
 	w->st = tn_load_plugins(&lo, &s->candidates, &s->n_candidates, &s->arena, &s->diag);
 	for (uint32_t i = 0; i < s->n_candidates; i++)
-		if (s->candidates[i].order && s->candidates[i].state != TN_PLUGIN_LOADED)
-			tn_session_log(s, 1, "%s is passed over: %s", s->candidates[i].id, s->candidates[i].reason);
+		if (s->candidates[i].order && *s->candidates[i].reason)
+			tn_session_log(s, 1, "%s%s: %s", s->candidates[i].id, s->candidates[i].state == TN_PLUGIN_LOADED ? "" : " is passed over", s->candidates[i].reason);
 	if (w->st == TN_OK) set_places(s);
 }
 

@@ -30,11 +30,16 @@ void tn_backend_take(const struct tn_backend *in, struct tn_backend *b, char *mi
 #define NEED(member) if (!b->member && n < cap) n += (size_t)snprintf(missing + n, cap - n, "%s%s", n ? ", " : "", #member)
 	NEED(open); NEED(close); NEED(devices); NEED(device_open); NEED(device_close); NEED(alloc); NEED(release); NEED(copy); NEED(compile);
 	NEED(program_release); NEED(launch);
+	/* optional ones come whole or not at all */
+	if (b->queue_create || b->queue_release) { NEED(queue_create); NEED(queue_release); }
+	if (b->timeline_create || b->timeline_release || b->timeline_wait) { NEED(timeline_create); NEED(timeline_release); NEED(timeline_wait); }
+	if (b->record || b->replay || b->record_release) { NEED(record); NEED(replay); NEED(record_release); }
+	if (b->layouts.count) NEED(layout_bytes);
 #undef NEED
+	if (!b->version) b->version = "";
 	/* `can`, `record` and its kin stay NULL when absent: there the host takes another way, not another function */
 #define FILL(member) if (!b->member) b->member = no_##member
 	FILL(map); FILL(budget); FILL(trim); FILL(artifact_check); FILL(layout_bytes); FILL(queue_create); FILL(queue_release); FILL(timeline_create);
 	FILL(timeline_release); FILL(timeline_wait); FILL(counters); FILL(clock); FILL(hint); FILL(extension);
 #undef FILL
-	if (!b->record || !b->replay || !b->record_release) { b->record = NULL; b->replay = NULL; b->record_release = NULL; }
 }
