@@ -233,6 +233,7 @@ static const struct tn_word_row cpu_word_rows[] = {
 	W("store.part", V, BF16, "@use(part_u16)@@use(bf16v)@put_u16(@b@ + (@i@), bf16_bitsv(@x@), @n@);")
 	/* lanes */
 	W("lanes", 0, 0, "L") W("lane.index", 0, 0, "l_") W("lane.loop", 0, 0, "for (i64 l_ = 0; l_ < @n@; l_++) {") W("lane.end", 0, 0, "}")
+	W("lane.loop.all", 0, 0, "_Pragma(\"GCC unroll 16\") for (i64 l_ = 0; l_ < L; l_++) {")
 	W("lane", 0, B1, "(@0@[l_] & 1)") W("lane", 0, 0, "@0@[l_]")
 	W("lane.set", 0, B1, "@r@[l_] = -(@x@);") W("lane.set", 0, 0, "@r@[l_] = @x@;")
 	W("splat", V, B1, "SPLAT(i32v, -(@0@))") W("splat", V, 0, "SPLAT(@T@, @0@)")

@@ -4,10 +4,13 @@
 #include "core.h"
 #include "dialect.h"
 
-extern const char cpu_text_pointwise[], cpu_text_reduce_row[], cpu_text_reduce_column[], cpu_text_rows[], cpu_text_contract[], cpu_text_cumulate[], cpu_text_scatter[];
+extern const char cpu_text_pointwise[], cpu_text_pointwise_blocked[], cpu_text_reduce_row[], cpu_text_reduce_column[], cpu_text_rows[], cpu_text_contract[], cpu_text_cumulate[], cpu_text_scatter[];
 
 static const struct tn_param_row cpu_tile_params[] = {
 	{ "tile", { 8192 }, 1, 0 }, { "long_body", { 60 }, 1, 0 },
+};
+static const struct tn_param_row cpu_blocked_params[] = {
+	{ "block", { 64 }, 1, 0 }, { "long_body", { 60 }, 1, 0 },
 };
 static const struct tn_param_row cpu_column_params[] = {
 	{ "strip", { 256 }, 1, 0 }, { "long_body", { 60 }, 1, 0 },
@@ -25,6 +28,9 @@ static const struct tn_param_row cpu_contract_params[] = {
 static const struct tn_template_row cpu_template_rows[] = {
 	{ .id = "pointwise", .version = TN_TEMPLATE_VERSION, .nest = TN_NEST_POINTWISE, .text = cpu_text_pointwise, .benefit = 1, .params = TN_ROWS(cpu_tile_params),
 		.launch = { "ceil_div(extent(OUTER) * extent(INNER.rest), max(1, tile / max(1, extent(INNER.last)))) * ceil_div(extent(INNER.last), tile)" } },
+	{ .id = "pointwise_blocked", .version = TN_TEMPLATE_VERSION, .nest = TN_NEST_POINTWISE, .text = cpu_text_pointwise_blocked, .benefit = 2,
+		.params = TN_ROWS(cpu_blocked_params), .where = "dims(OUTER) >= 1 && dims(INNER) >= 1 && strided(INNER) >= 1 && along(OUTER) >= 1",
+		.launch = { "extent(OUTER.rest) * extent(INNER.rest) * ceil_div(extent(OUTER.last), block) * ceil_div(extent(INNER.last), block)" } },
 	{ .id = "reduce_row", .version = TN_TEMPLATE_VERSION, .nest = TN_NEST_REDUCE, .text = cpu_text_reduce_row, .benefit = 1, .params = TN_ROWS(cpu_tile_params),
 		.where = "dims(INNER) == 0", .launch = { "ceil_div(extent(OUTER), max(1, tile / max(1, extent(RED))))" } },
 	{ .id = "reduce_column", .version = TN_TEMPLATE_VERSION, .nest = TN_NEST_REDUCE, .text = cpu_text_reduce_column, .benefit = 1, .params = TN_ROWS(cpu_column_params),
