@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""onnx_nodes.py FOLDER [--only REGEX] [--as-inputs] - writes onnx's own node tests as folders that onnx_eval reads.
+"""onnx_nodes.py FOLDER [--only REGEX] [--as-inputs] [--symbolic] - writes onnx's own node tests as folders that onnx_eval reads.
 
 Each case becomes FOLDER/NAME with model.onnx, in_K.npy, out_K.npy and tolerance.txt.  Left out: strings, sequences, optionals,
 and 4- and 2-bit types, which numpy cannot store.  Small integer inputs that say a shape, axes, bounds and the like are made
-initialisers, as they are in models that people have; --as-inputs leaves them as they are.
+initialisers, as they are in models that people have; --as-inputs leaves them as they are.  --symbolic gives every input dim of
+two or more a name by its size, so that the same cases show what conversion does without numbers.
 """
 import argparse
 import collections
@@ -44,7 +45,7 @@ def constants(model):
     return {name for name, places in uses.items() if name and all(places)}
 
 
-def write(case, folder, as_inputs):
+def write(case, folder, as_inputs, symbolic):
     model = onnx.ModelProto()
     model.CopyFrom(case.model)
     inputs, outputs = case.data_sets[0]
@@ -61,6 +62,10 @@ def write(case, folder, as_inputs):
             model.graph.input.remove(value)
         else:
             kept.append(x)
+    for value in model.graph.input if symbolic else []:
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_value > 1:
+                dim.dim_param = f"d{dim.dim_value}"
     os.makedirs(folder, exist_ok=True)
     onnx.save(model, folder + "/model.onnx")
     for i, x in enumerate(kept):
@@ -77,13 +82,14 @@ def main():
     p.add_argument("folder")
     p.add_argument("--only", default="")
     p.add_argument("--as-inputs", action="store_true")
+    p.add_argument("--symbolic", action="store_true")
     args = p.parse_args()
     left_out = collections.Counter()
     n = 0
     for case in node_cases.collect_testcases(None):
         if args.only and not re.search(args.only, case.name):
             continue
-        why = write(case, os.path.join(args.folder, case.name), args.as_inputs)
+        why = write(case, os.path.join(args.folder, case.name), args.as_inputs, args.symbolic)
         if why:
             left_out[why] += 1
         else:

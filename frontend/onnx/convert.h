@@ -16,6 +16,7 @@ struct ox_val {
 	uint32_t dtype, rank;
 	const uint32_t *dims;                  /* size handles */
 	const uint32_t *sizes; uint32_t n_sizes; /* its elements, row-major, as sizes; NULL: not followed */
+	const uint32_t *partial;               /* like sizes where only some elements are followed: the others are TN_NOTHING */
 	const struct tn_onnx_tensor *tensor;   /* its elements as bytes; NULL: not a constant */
 };
 
@@ -72,7 +73,7 @@ const uint32_t *ox_sizes(struct ox *o, struct ox_val *v, uint32_t *n);          
 const uint32_t *ox_need_sizes(struct ox *o, uint32_t i, const char *what, uint32_t *n);  /* of an input, by bind if it must be; raises when that is not possible */
 const uint32_t *ox_need_signed(struct ox *o, uint32_t i, const char *what, uint32_t *n); /* the same for numbers that may be negative */
 uint32_t ox_bind(struct ox *o, uint32_t value, int64_t lo);                          /* a 0-d i64 that only running can tell, as a new symbol */
-const uint32_t *ox_bind_vector(struct ox *o, uint32_t value, int64_t lo, const char *what, uint32_t *n); /* the elements of an integer vector, likewise */
+const uint32_t *ox_bind_vector(struct ox *o, uint32_t value, const uint32_t *known, int64_t lo, const char *what, uint32_t *n); /* the elements of an integer vector, likewise; known: NULL, or sizes where it need not */
 const int64_t *ox_need_ints(struct ox *o, uint32_t i, const char *what, uint32_t *n);    /* of an input; raises when not constant */
 bool ox_number(struct ox *o, struct ox_val *v, double *to);                          /* the one element of a constant */
 const int64_t *ox_axes(struct ox *o, uint32_t input, uint32_t *n);                   /* attribute axes, or that input; NULL when absent */
@@ -125,6 +126,7 @@ bool ox_follow_unsqueeze(struct ox *o);
 bool ox_follow_slice(struct ox *o);
 bool ox_follow_gather(struct ox *o);
 bool ox_follow_concat(struct ox *o);
+void ox_note_parts(struct ox *o);           /* after Concat was built */
 bool ox_follow_split(struct ox *o);
 bool ox_follow_binary(struct ox *o);        /* follow_arg: a primitive */
 bool ox_follow_neg(struct ox *o);

@@ -307,6 +307,26 @@ bool ox_follow_concat(struct ox *o)
 	return true;
 }
 
+/* A vector of which some elements are followed and some are computed: what is known stays so, see ox_need_sizes. */
+void ox_note_parts(struct ox *o)
+{
+	uint32_t parts[OX_RANK], n = 0, known = 0;
+	for (uint32_t i = 0; i < o->node->n_in; i++) {
+		struct ox_val *v = ox_in(o, i);
+		uint32_t k;
+		const uint32_t *sizes = ox_sizes(o, v, &k);
+		int64_t len;
+		if (!ox_is_int(v->dtype) || v->rank != 1 || !ox_const(o, v->dims[0], &len) || n + len > OX_RANK)
+			return;
+		for (int64_t e = 0; e < len; e++, n++) {
+			parts[n] = sizes ? sizes[e] : v->partial ? v->partial[e] : TN_NOTHING;
+			known += parts[n] != TN_NOTHING;
+		}
+	}
+	if (known && ox_wants(o, 0))
+		ox_find(o, o->node->out[0])->partial = tn_copy_bytes(o->a, parts, n * sizeof *parts);
+}
+
 bool ox_follow_split(struct ox *o)
 {
 	struct vec x;
@@ -375,8 +395,9 @@ static bool on_sizes(struct ox *o, uint32_t prim, uint32_t a, uint32_t b, uint32
 	case TN_max: *r = ox_max(o, a, b); return true;
 	case TN_min: *r = ox_min(o, a, b); return true;
 	case TN_div: case TN_remainder:             /* truncating is flooring where nothing is negative */
-		if ((prim == TN_div && ox_lo(o, a) < 0) || ox_lo(o, b) <= 0)
+		if ((prim == TN_div && ox_lo(o, a) < 0) || ox_lo(o, b) < 0 || ox_hi(o, b) < 1)
 			return false;
+		b = ox_max(o, b, ox_c(o, 1));          /* by a symbol that may be 0: there the result has no meaning anyway */
 		*r = tn_size_op(o->ir, prim == TN_div ? TN_SIZE_DIV : TN_SIZE_MOD, a, b);
 		return true;
 	case TN_eq: return proven(o, tn_size_eq(o->ir, a, b), r);

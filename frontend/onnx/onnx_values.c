@@ -303,7 +303,7 @@ uint32_t ox_bind(struct ox *o, uint32_t value, int64_t lo)
 }
 
 /* the elements of an integer vector in the IR, each as a new symbol */
-const uint32_t *ox_bind_vector(struct ox *o, uint32_t v, int64_t lo, const char *what, uint32_t *n)
+const uint32_t *ox_bind_vector(struct ox *o, uint32_t v, const uint32_t *known, int64_t lo, const char *what, uint32_t *n)
 {
 	uint32_t count_size = ox_product(o, ox_dims(o, v), ox_rank(o, v));
 	int64_t count;
@@ -314,7 +314,7 @@ const uint32_t *ox_bind_vector(struct ox *o, uint32_t v, int64_t lo, const char 
 	uint32_t *sizes = tn_array(o->a, uint32_t, (size_t)count + 1);
 	uint32_t all = tn_ir_convert(o->ir, tn_ir_reshape(o->ir, v, &count_size, 1), TN_I64);
 	for (uint32_t i = 0; i < count; i++)
-		sizes[i] = ox_bind(o, tn_ir_reshape(o->ir, ox_axis_slice(o, all, 0, ox_c(o, i), ox_c(o, i + 1), 1), NULL, 0), lo);
+		sizes[i] = known && known[i] != TN_NOTHING ? known[i] : ox_bind(o, tn_ir_reshape(o->ir, ox_axis_slice(o, all, 0, ox_c(o, i), ox_c(o, i + 1), 1), NULL, 0), lo);
 	*n = (uint32_t)count;
 	return sizes;
 }
@@ -327,7 +327,7 @@ static const uint32_t *bind_all(struct ox *o, struct ox_val *v, const char *what
 		x = tn_ir_convert(o->ir, x, TN_I64);
 		x = tn_ir_binary(o->ir, TN_max, tn_ir_binary(o->ir, TN_min, x, ox_like_int(o, x, OX_DIM_MAX)), ox_like_int(o, x, lo));
 	}
-	const uint32_t *sizes = ox_bind_vector(o, x, lo, what, n);
+	const uint32_t *sizes = ox_bind_vector(o, x, v->partial, lo, what, n);
 	v->n_sizes = *n;
 	return v->sizes = sizes;               /* bound once, whoever asks next */
 }

@@ -266,7 +266,7 @@ static void reshape_at_run_time(struct ox *o, struct ox_val *x)
 	uint32_t hole = tn_ir_binary(o->ir, TN_eq, v, ox_like(o, v, -1));
 	uint32_t rest = tn_ir_reduce(o->ir, TN_prod, tn_ir_select(o->ir, hole, ox_like(o, v, 1), v), &axis, 1);
 	uint32_t by = tn_ir_binary(o->ir, TN_div, ox_scalar(o, TN_I64, ox_product(o, x->dims, x->rank)), tn_ir_binary(o->ir, TN_max, rest, tn_ir_full_int(o->ir, TN_I64, 1, NULL, 0)));
-	const uint32_t *dims = ox_bind_vector(o, ox_select(o, hole, by, v), 0, "the shape", &n);
+	const uint32_t *dims = ox_bind_vector(o, ox_select(o, hole, by, v), NULL, 0, "the shape", &n);
 	ox_out(o, 0, tn_ir_reshape(o->ir, ox_value(o, x), dims, n));
 }
 
@@ -274,7 +274,7 @@ static void reshape(struct ox *o)
 {
 	uint32_t n, dims[OX_RANK];
 	struct ox_val *x = ox_in(o, 0);
-	if (!ox_sizes(o, ox_in(o, 1), &n)) {
+	if (!ox_sizes(o, ox_in(o, 1), &n) && !ox_in(o, 1)->partial) {
 		reshape_at_run_time(o, x);
 		return;
 	}
@@ -417,6 +417,7 @@ static void concat(struct ox *o)
 		v[i] = ox_v(o, i);
 	int64_t axis = ox_axis(o, ox_int(o, "axis", 1), ox_rank(o, v[0]));
 	ox_out(o, 0, n == 1 ? v[0] : tn_ir_add(o->ir, TN_cat, v, n, &TN_A_INT(axis, axis), 1));
+	ox_note_parts(o);
 }
 
 void ox_split_points(struct ox *o, const struct ox_val *x, int64_t axis, uint32_t *points)
