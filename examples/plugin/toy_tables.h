@@ -91,11 +91,12 @@ static const struct tn_template_row toy_templates[] = {
 	{ .id = "reduce", .version = TN_TEMPLATE_VERSION, .nest = TN_NEST_REDUCE, .text = toy_reduce, .launch = { GRID }, .params = TN_ROWS(toy_rows) },
 };
 
-/* ---- rules: what may become one kernel (around an anchor of these classes), and what is compiled as a graph */
+/* ---- rules: what may become one kernel (around an anchor of these classes), and what is compiled as a graph.  Ids of rules and of
+ * templates differ: TENON_DISABLE=org.example.toy:ID switches one of them off */
 #define SIMPLE (TN_CLASS(TN_CLASS_POINTWISE) | TN_CLASS(TN_CLASS_VIEW) | TN_CLASS(TN_CLASS_DATA) | TN_CLASS(TN_CLASS_GATHER))
 static const struct tn_rule_row toy_rules[] = {
-	{ .id = "pointwise", .version = 1, .anchor = SIMPLE, .producers = SIMPLE, .consumers = SIMPLE, .max_inputs = 16, .max_nodes = 64 },
-	{ .id = "reduce", .version = 1, .anchor = TN_CLASS(TN_CLASS_REDUCE), .producers = SIMPLE, .consumers = SIMPLE, .max_inputs = 16, .max_nodes = 64 },
+	{ .id = "fuse.pointwise", .version = 1, .anchor = SIMPLE, .producers = SIMPLE, .consumers = SIMPLE, .max_inputs = 16, .max_nodes = 64 },
+	{ .id = "fuse.reduce", .version = 1, .anchor = TN_CLASS(TN_CLASS_REDUCE), .producers = SIMPLE, .consumers = SIMPLE, .max_inputs = 16, .max_nodes = 64 },
 	{ .id = "matmul", .version = 1, .anchor = TN_CLASS(TN_CLASS_CONTRACT), .max_nodes = 1, .flags = TN_RULE_GRAPH },
 };
 static const struct tn_cap_row toy_caps[] = {      /* the graph way's claims: an upper bound, compile still looks at the attributes */
