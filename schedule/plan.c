@@ -296,7 +296,8 @@ void tn_plan_print(struct tn_text *t, const struct tn_plan *plan, const struct t
 		const struct tn_plan_launch *l = &plan->launches[i];
 		static const char *const kinds[] = { "?", "kernel", "graph", "alias", "copy", "host" };
 		tn_text_add(t, "  %3u %s%-6s on %-10s", i, l->once ? "once " : "", kinds[l->kind], place_name(p, l->slot));
-		if (l->program != TN_NOTHING) tn_text_add(t, " %s%s", plan->programs[l->program].name, plan->programs[l->program].interpret ? " (interpreted)" : "");
+		for (uint32_t p = l->program; p != TN_NOTHING; p = plan->programs[p].next)
+			tn_text_add(t, " %s%s%s", plan->programs[p].name, plan->programs[p].interpret ? " (interpreted)" : "", plan->programs[p].next == TN_NOTHING ? "" : " or");
 		if (l->node != TN_NOTHING) tn_text_add(t, " %s", tn_prim_name(plan->g->nodes.at[l->node].prim));
 		tn_text_add(t, " (");
 		for (uint32_t k = 0; k < l->n_buffers; k++) tn_text_add(t, "%sb%u", k ? ", " : "", l->buffers[k]);

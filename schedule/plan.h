@@ -18,7 +18,7 @@ struct tn_plan_buffer {
 
 struct tn_plan_launch {
 	uint32_t kind, slot, group;    /* kind: enum tn_group_kind (no ALIAS); group TN_NOTHING for copies that the plan added */
-	uint32_t program;              /* KERNEL, GRAPH: index in plan.programs */
+	uint32_t program;              /* KERNEL, GRAPH: index in plan.programs, of the first variant */
 	uint32_t node;                 /* HOST */
 	uint32_t from;                 /* COPY: domain of the source; domain of the target is the second buffer's */
 	uint32_t segment;              /* cut after each launch that defines symbols */
@@ -33,6 +33,8 @@ struct tn_plan_program {
 	struct tn_size_rows sizes;     /* scalars, grid and scratch index these; symbols are the graph's */
 	const uint32_t *scalars; uint32_t n_scalars;
 	uint32_t grid[3], scratch;
+	uint32_t when;                 /* a size: where it is 0 this variant does not serve and `next` is asked */
+	uint32_t next;                 /* a program over the same buffers, or TN_NOTHING: this is the last and always serves */
 	int interpret;                 /* 1: never compiled, runs in the nest interpreter in domain 0 */
 	const struct tn_nest *nest;    /* KERNEL: else NULL */
 };
