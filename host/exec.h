@@ -20,6 +20,7 @@ struct tn_instance {
 	struct tn_ref **args;                /* by launch: refs in the program's order */
 	int64_t **scalars;                   /* by launch */
 	union tn_room_launch *launches;
+	uint32_t *chosen;                    /* by launch: the variant that serves these sizes */
 	struct tn_token *tokens; unsigned char *pending;   /* by launch, on asynchronous devices */
 	void **host_arena; uint64_t *host_room;            /* by segment: domain 0 */
 	struct tn_memory **dev_arena; uint64_t *dev_room;  /* by segment * n_domains + domain */
@@ -55,6 +56,8 @@ struct tn_executable {
 int32_t tn_compile_programs(struct tn_executable *x, uint64_t **deny, uint32_t *n_deny, unsigned char *no_text, struct tn_diag *d);
 
 /* instance.c */
+const struct tn_space *tn_domain_space(const struct tn_session *s, uint32_t domain, uint32_t *number);   /* where buffers live; domain is not 0 */
+int32_t tn_domain_alloc(struct tn_session *s, uint32_t domain, uint64_t size, struct tn_memory **out, struct tn_diag *d);  /* a slab; trims once */
 int32_t tn_instance_take(struct tn_executable *x, const int64_t *symbols, struct tn_instance **out, struct tn_diag *d);
 void tn_instance_give(struct tn_instance *in, int broken);
 void tn_instance_destroy(struct tn_instance *in);
@@ -62,6 +65,7 @@ int32_t tn_instance_segment(struct tn_instance *in, uint32_t segment, struct tn_
 
 /* launch.c */
 int32_t tn_launch_run(struct tn_instance *in, uint32_t launch, struct tn_diag *d);
+int tn_launch_empty(const struct tn_instance *in, uint32_t launch);   /* a grid of 0: nothing to compute for these sizes */
 int32_t tn_launch_drain(struct tn_instance *in, struct tn_diag *d);   /* waits for everything pending; the first failure */
 int32_t tn_plugin_failed(struct tn_session *s, uint32_t slot, const char *what, int32_t code, struct tn_diag *d);
 int32_t tn_domain_copy(struct tn_session *s, uint32_t domain, struct tn_ref dst, struct tn_ref src, struct tn_diag *d);  /* waits */

@@ -25,19 +25,12 @@ static int32_t own_memory(struct tn_executable *x, const struct tn_plan_buffer *
 		ref->offset = (uint64_t)(uintptr_t)p;
 		return TN_OK;
 	}
-	const struct tn_place *p = &x->s->place[b->domain - 1];
-	uint32_t space = 0;
-	for (uint64_t i = p->device->spaces.count; i-- > 0;)
-		if (p->device->spaces.at[i].kind == TN_SPACE_DEVICE || p->device->spaces.at[i].kind == TN_SPACE_SHARED) space = (uint32_t)i;
 	uint32_t cap = x->cap_owned, n = x->n_owned;
 	struct tn_memory **m = tn_push(&x->arena, x->owned, x->n_owned, x->cap_owned);
 	*tn_push(&x->arena, x->owned_slot, n, cap) = b->domain - 1;
-	*m = NULL;
-	tn_fail_clear();
-	int32_t st = p->backend->alloc(x->s->placed[b->domain - 1]->handle, space, bytes ? bytes : 1, 0, m);
-	if (st != TN_OK) return tn_plugin_failed(x->s, b->domain - 1, "alloc", st, d);
+	int32_t st = tn_domain_alloc(x->s, b->domain, bytes, m, d);
 	ref->memory = *m;
-	return TN_OK;
+	return st;
 }
 
 static int32_t constant_size(const struct tn_executable *x, uint32_t b, uint64_t *bytes, struct tn_diag *d)
@@ -221,7 +214,7 @@ int32_t tn_executable_stat(const struct tn_executable *x, struct tn_executable_s
 		if (l->once) continue;
 		st.launches++;
 		if (l->kind == TN_GROUP_HOST) st.on_host++;
-		if (l->kind == TN_GROUP_KERNEL && !atomic_load(&x->program[l->program])) st.interpreted++;
+		if (l->kind == TN_GROUP_KERNEL && !atomic_load(&x->program[l->program])) st.interpreted++;   /* variants arrive together */
 	}
 	for (uint32_t p = 0; p < x->c.n_programs; p++) st.kernels += !x->c.regions[p];
 	uint32_t size = out->head.size && out->head.size < sizeof st ? out->head.size : sizeof st;

@@ -6,16 +6,37 @@
 
 #define IDLE_MAX 8          /* bindings kept ready; beyond it the one unused for longest goes */
 
-static uint32_t align_of(const struct tn_session *s, uint32_t domain, uint32_t *space)
+const struct tn_space *tn_domain_space(const struct tn_session *s, uint32_t domain, uint32_t *number)
 {
-	uint32_t align = 64;
-	*space = 0;
-	if (!domain) return align;
+	static const struct tn_space none = { .kind = TN_SPACE_DEVICE };
 	const struct tn_space_rows *rows = &s->place[domain - 1].device->spaces;
+	*number = 0;
 	for (uint64_t i = rows->count; i-- > 0;)
-		if (rows->at[i].kind == TN_SPACE_DEVICE || rows->at[i].kind == TN_SPACE_SHARED) *space = (uint32_t)i;
-	if (rows->count && rows->at[*space].align > align) align = (uint32_t)rows->at[*space].align;
-	return align;
+		if (rows->at[i].kind == TN_SPACE_DEVICE || rows->at[i].kind == TN_SPACE_SHARED) *number = (uint32_t)i;
+	return rows->count ? &rows->at[*number] : &none;
+}
+
+static uint64_t align_of(const struct tn_session *s, uint32_t domain)
+{
+	uint32_t number;
+	uint64_t align = domain ? tn_domain_space(s, domain, &number)->align : 64;
+	return align > 64 ? align : 64;
+}
+
+int32_t tn_domain_alloc(struct tn_session *s, uint32_t domain, uint64_t size, struct tn_memory **out, struct tn_diag *d)
+{
+	const struct tn_backend *b = s->place[domain - 1].backend;
+	struct tn_device *dev = s->placed[domain - 1]->handle;
+	uint32_t number;
+	const struct tn_space *space = tn_domain_space(s, domain, &number);
+	uint64_t granule = space->granule ? space->granule : 1;
+	size = (size + granule - 1) / granule * granule;
+	if (!size) size = granule;
+	*out = NULL;
+	tn_fail_clear();
+	int32_t st = b->alloc(dev, number, size, 0, out);
+	if (st == TN_E_NOMEM && b->trim(dev, 2) == TN_OK) st = b->alloc(dev, number, size, 0, out);
+	return st == TN_OK ? st : tn_plugin_failed(s, domain - 1, "alloc", st, d);
 }
 
 /* values of a table of sizes, each row once, in order; INT64_MIN marks what overflows or divides by zero */
@@ -53,29 +74,24 @@ static int32_t room_host(struct tn_instance *in, uint32_t segment, uint64_t size
 	return TN_OK;
 }
 
-static int32_t room_device(struct tn_instance *in, uint32_t k, uint32_t domain, uint32_t space, uint64_t size, struct tn_diag *d)
+static int32_t room_device(struct tn_instance *in, uint32_t k, uint32_t domain, uint64_t size, struct tn_diag *d)
 {
-	const struct tn_place *p = &in->x->s->place[domain - 1];
-	struct tn_device *dev = in->x->s->placed[domain - 1]->handle;
 	if (in->dev_room[k] >= size) return TN_OK;
-	p->backend->release(in->dev_arena[k]);
+	in->x->s->place[domain - 1].backend->release(in->dev_arena[k]);
 	in->dev_arena[k] = NULL;
 	in->dev_room[k] = 0;
-	tn_fail_clear();
-	int32_t st = p->backend->alloc(dev, space, size, 0, &in->dev_arena[k]);
-	if (st == TN_E_NOMEM && p->backend->trim(dev, 2) == TN_OK) st = p->backend->alloc(dev, space, size, 0, &in->dev_arena[k]);
-	if (st != TN_OK) return tn_plugin_failed(in->x->s, domain - 1, "alloc", st, d);
-	in->dev_room[k] = size;
-	return TN_OK;
+	int32_t st = tn_domain_alloc(in->x->s, domain, size, &in->dev_arena[k], d);
+	if (st == TN_OK) in->dev_room[k] = size;
+	return st;
 }
 
 static int32_t lay_out(struct tn_instance *in, uint32_t segment, uint32_t domain, struct tn_diag *d)
 {
 	const struct tn_plan *plan = in->x->c.plan;
-	uint32_t space, align = align_of(in->x->s, domain, &space), k = segment * plan->n_domains + domain;
-	uint64_t size = tn_plan_layout(plan, segment, domain, align, in->bytes, in->offsets, &in->arena);
+	uint32_t k = segment * plan->n_domains + domain;
+	uint64_t size = tn_plan_layout(plan, segment, domain, align_of(in->x->s, domain), in->bytes, in->offsets, &in->arena);
 	if (!size) return TN_OK;
-	int32_t st = domain ? room_device(in, k, domain, space, size, d) : room_host(in, segment, size, d);
+	int32_t st = domain ? room_device(in, k, domain, size, d) : room_host(in, segment, size, d);
 	for (uint32_t b = 0; b < plan->n_buffers && st == TN_OK; b++) {
 		const struct tn_plan_buffer *pb = &plan->buffers[b];
 		if (pb->home != TN_HOME_ARENA || pb->segment != segment || pb->domain != domain) continue;
@@ -86,13 +102,23 @@ static int32_t lay_out(struct tn_instance *in, uint32_t segment, uint32_t domain
 }
 
 /* ---- launch structs */
+
+/* the first variant that serves these sizes */
+static uint32_t choose(const struct tn_instance *in, uint32_t program)
+{
+	const struct tn_plan_program *p = in->x->c.programs;
+	while (p[program].next != TN_NOTHING && in->sizes[program][p[program].when] == 0) program = p[program].next;
+	return program;
+}
+
 static int32_t fill_launch(struct tn_instance *in, uint32_t i, uint64_t *scratch, struct tn_diag *d)
 {
 	const struct tn_plan_launch *pl = &in->x->c.plan->launches[i];
 	for (uint32_t k = 0; k < pl->n_buffers; k++) in->args[i][k] = in->refs[pl->buffers[k]];
 	if (pl->program == TN_NOTHING) return TN_OK;
-	const struct tn_plan_program *pr = &in->x->c.programs[pl->program];
-	const int64_t *v = in->sizes[pl->program];
+	uint32_t p = in->chosen[i] = choose(in, pl->program);
+	const struct tn_plan_program *pr = &in->x->c.programs[p];
+	const int64_t *v = in->sizes[p];
 	struct tn_launch *l = &in->launches[i].l;
 	for (uint32_t k = 0; k < pr->n_scalars; k++) in->scalars[i][k] = v[pr->scalars[k]];
 	*l = (struct tn_launch){ .head = TN_HEAD(tn_launch, TN_KIND_LAUNCH), .buffers = in->args[i], .n_buffers = pl->n_buffers,
@@ -102,8 +128,8 @@ static int32_t fill_launch(struct tn_instance *in, uint32_t i, uint64_t *scratch
 		if (n < 0 || n > UINT32_MAX) return tn_fail(d, TN_E_RANGE, "run: %s needs a grid of %lld", pr->name, (long long)n);
 		l->grid[k] = (uint32_t)n;
 	}
-	uint64_t need = in->x->scratch[pl->program];
-	if (!pr->interpret && in->x->c.kernels[pl->program] && v[pr->scratch] > 0) {
+	uint64_t need = in->x->scratch[p];
+	if (!pr->interpret && in->x->c.kernels[p] && v[pr->scratch] > 0) {
 		uint64_t tile = ((uint64_t)v[pr->scratch] + 63) / 64 * 64 * tn_pool_threads(in->x->s->pool);
 		if (tile > need) need = tile;
 	}
@@ -168,12 +194,16 @@ static void make_arrays(void *arg)
 	in->args = tn_array(a, struct tn_ref *, nl);
 	in->scalars = tn_array(a, int64_t *, nl);
 	in->launches = tn_array(a, union tn_room_launch, nl);
+	in->chosen = tn_array(a, uint32_t, nl);
 	in->tokens = tn_array(a, struct tn_token, nl);
 	in->pending = tn_array(a, unsigned char, nl);
 	for (uint32_t i = 0; i < nl; i++) {
 		const struct tn_plan_launch *pl = &plan->launches[i];
 		in->args[i] = tn_array(a, struct tn_ref, pl->n_buffers);
-		in->scalars[i] = tn_array(a, int64_t, pl->program == TN_NOTHING ? 0 : plan->programs[pl->program].n_scalars);
+		uint32_t most = 0;
+		for (uint32_t p = pl->program; p != TN_NOTHING; p = plan->programs[p].next)
+			if (plan->programs[p].n_scalars > most) most = plan->programs[p].n_scalars;
+		in->scalars[i] = tn_array(a, int64_t, most);
 	}
 	in->host_arena = tn_array(a, void *, plan->n_segments);
 	in->host_room = tn_array(a, uint64_t, plan->n_segments);

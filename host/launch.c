@@ -19,7 +19,7 @@ static int32_t wait_launch(struct tn_instance *in, uint32_t i, struct tn_diag *d
 	tn_token_fini(&in->tokens[i]);
 	if (code == TN_OK) return TN_OK;
 	return tn_fail(d, code, "%s: launch %u (%s) failed (%d)", in->x->s->place[in->x->c.plan->launches[i].slot].backend->id, i,
-		in->x->c.plan->launches[i].program == TN_NOTHING ? "copy" : in->x->c.programs[in->x->c.plan->launches[i].program].name, code);
+		in->x->c.plan->launches[i].program == TN_NOTHING ? "copy" : in->x->c.programs[in->chosen[i]].name, code);
 }
 
 int32_t tn_launch_drain(struct tn_instance *in, struct tn_diag *d)
@@ -65,6 +65,12 @@ static int32_t run_copy(struct tn_instance *in, uint32_t i, struct tn_diag *d)
 }
 
 /* ---- programs */
+int tn_launch_empty(const struct tn_instance *in, uint32_t i)
+{
+	const uint32_t *grid = in->launches[i].l.grid;
+	return !grid[0] || !grid[1] || !grid[2];
+}
+
 static int32_t run_program(struct tn_instance *in, uint32_t i, struct tn_program *program, struct tn_diag *d)
 {
 	const struct tn_plan_launch *pl = &in->x->c.plan->launches[i];
@@ -80,7 +86,7 @@ static int32_t run_program(struct tn_instance *in, uint32_t i, struct tn_program
 	int32_t st = in->x->s->place[pl->slot].backend->launch(in->x->s->placed[pl->slot]->handle, l);
 	if (st == TN_OK) return st;
 	if (in->pending[i]) { in->pending[i] = 0; tn_token_fini(&in->tokens[i]); }
-	return tn_plugin_failed(in->x->s, pl->slot, in->x->c.programs[pl->program].name, st, d);
+	return tn_plugin_failed(in->x->s, pl->slot, in->x->c.programs[in->chosen[i]].name, st, d);
 }
 
 struct interpreting { const struct tn_nest *nest; const int64_t *symbols; void **buffers; uint64_t tiles; uint32_t parts; _Atomic int32_t code; struct tn_diag diag; pthread_mutex_t lock; };
@@ -100,7 +106,7 @@ static void interpret_part(void *arg, uint64_t part)
 static int32_t run_interpreter(struct tn_instance *in, uint32_t i, struct tn_diag *d)
 {
 	const struct tn_plan_launch *pl = &in->x->c.plan->launches[i];
-	const struct tn_nest *nest = in->x->c.programs[pl->program].nest;
+	const struct tn_nest *nest = in->x->c.programs[in->chosen[i]].nest;
 	void *buffers[64];
 	if (pl->n_buffers > 64) return tn_fail(d, TN_E_RANGE, "interpreter: %u buffers, at most 64", pl->n_buffers);
 	for (uint32_t k = 0; k < pl->n_buffers; k++) buffers[k] = (void *)(uintptr_t)in->args[i][k].offset;
@@ -111,7 +117,7 @@ static int32_t run_interpreter(struct tn_instance *in, uint32_t i, struct tn_dia
 	pthread_mutex_init(&w.lock, NULL);
 	tn_pool_parallel(in->x->s->pool, w.parts, interpret_part, &w);
 	pthread_mutex_destroy(&w.lock);
-	if (w.code != TN_OK) return tn_fail(d, w.code, "%s: %s", in->x->c.programs[pl->program].name, w.diag.text);
+	if (w.code != TN_OK) return tn_fail(d, w.code, "%s: %s", in->x->c.programs[in->chosen[i]].name, w.diag.text);
 	return TN_OK;
 }
 
@@ -172,7 +178,8 @@ int32_t tn_launch_run(struct tn_instance *in, uint32_t i, struct tn_diag *d)
 	case TN_GROUP_HOST: st = tn_launch_drain(in, d); return st == TN_OK ? run_host(in, i, d) : st;
 	default: break;
 	}
-	struct tn_program *program = atomic_load(&in->x->program[pl->program]);
+	struct tn_program *program = atomic_load(&in->x->program[in->chosen[i]]);
+	if (tn_launch_empty(in, i)) return TN_OK;
 	if (program) return run_program(in, i, program, d);
 	st = tn_launch_drain(in, d);
 	return st == TN_OK ? run_interpreter(in, i, d) : st;

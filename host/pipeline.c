@@ -128,6 +128,16 @@ static struct tn_plan_program *add_program(struct way *w, struct tn_kernel *k, c
 	return &c->programs[c->n_programs++];
 }
 
+/* the kernels of one nest, one after the other: each but the last serves where its `when` is not 0 */
+static void add_variants(struct way *w, const struct tn_kernel *k, uint32_t slot, const struct tn_nest *plain, uint32_t *cap)
+{
+	for (; k; k = k->next) {
+		struct tn_plan_program *p = add_program(w, (struct tn_kernel *)(uintptr_t)k, NULL, cap);
+		*p = (struct tn_plan_program){ .slot = slot, .name = k->name, .nest = plain, .sizes = k->sizes, .scalars = k->scalars, .n_scalars = k->n_scalars,
+			.grid = { k->grid[0], k->grid[1], k->grid[2] }, .scratch = k->scratch, .when = k->when, .next = k->next ? w->c->n_programs : TN_NOTHING };
+	}
+}
+
 /* an interpreted program takes buffers in the order of the interpreter's nest */
 static const struct tn_nest *same_order(struct way *w, uint32_t i, const struct tn_nest *nest)
 {
@@ -143,18 +153,11 @@ static void kernel_group(struct way *w, uint32_t i, struct tn_map *seen, uint32_
 	uint64_t *at = tn_map_at(seen, &key, sizeof key);
 	if (!*at) {
 		struct tn_kernel *k = w->o->until >= TN_AT_KERNELS ? try_render(w, c->groups.at[i].slot, nest) : NULL;
-		struct tn_plan_program *p = add_program(w, k, NULL, cap);
 		const struct tn_nest *plain = w->o->until >= TN_AT_KERNELS && (!k || w->o->late) ? tn_nest_build(&c->groups, i, interpreter_places(w), w->a) : nest;
-		*p = (struct tn_plan_program){ .slot = c->groups.at[i].slot, .nest = plain, .interpret = !k, .sizes = nest->sizes };
-		p->name = k ? k->name : tn_printf(w->a, "nest_%08llx", (unsigned long long)(key.key[0] >> 32));
-		if (k) {
-			p->sizes = k->sizes;
-			p->scalars = k->scalars;
-			p->n_scalars = k->n_scalars;
-			memcpy(p->grid, k->grid, sizeof p->grid);
-			p->scratch = k->scratch;
-		}
-		*at = c->n_programs;
+		*at = c->n_programs + 1;
+		if (k) add_variants(w, k, c->groups.at[i].slot, plain, cap);
+		else *add_program(w, NULL, NULL, cap) = (struct tn_plan_program){ .slot = c->groups.at[i].slot, .nest = plain, .interpret = 1, .next = TN_NOTHING,
+			.sizes = plain->sizes, .name = tn_printf(w->a, "nest_%08llx", (unsigned long long)(key.key[0] >> 32)) };
 	}
 	if (c->programs[*at - 1].interpret) nest = same_order(w, i, nest);
 	uint32_t *values = tn_array(w->a, uint32_t, nest->buffers.count);
@@ -181,7 +184,7 @@ static void graph_group(struct way *w, uint32_t i, uint32_t *cap)
 		scalars[k] = same_symbol(g, region->bytes + region->symbols[k]);
 		if (scalars[k] == TN_NOTHING) tn_raise(w->a->diag, TN_E_INTERNAL, "region %u: symbol %s is not the graph's", i, region->bytes + region->symbols[k]);
 	}
-	*p = (struct tn_plan_program){ .slot = gr->slot, .sizes = g->sizes, .scalars = scalars, .n_scalars = (uint32_t)region->n_symbols, .grid = { 1, 1, 1 },
+	*p = (struct tn_plan_program){ .slot = gr->slot, .next = TN_NOTHING, .sizes = g->sizes, .scalars = scalars, .n_scalars = (uint32_t)region->n_symbols, .grid = { 1, 1, 1 },
 		.name = tn_printf(w->a, "%s_%u", tn_prim_name(g->nodes.at[gr->nodes[0]].prim), i) };
 	uint32_t *values = tn_array(w->a, uint32_t, gr->n_in + gr->n_out);
 	memcpy(values, gr->in, gr->n_in * sizeof *values);

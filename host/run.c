@@ -122,14 +122,14 @@ static int32_t patch(struct call *c, uint32_t segment)
 }
 
 /* ---- replay: a call whose launches are all compiled for one plugin that can record goes in one piece */
-static int can_replay(const struct tn_executable *x)
+static int can_replay(const struct tn_executable *x, const struct tn_instance *in)
 {
 	const struct tn_plan *plan = x->c.plan;
 	if (plan->n_segments != 1 || !x->s->n_places || !x->s->placed[0]->backend.record) return 0;
 	for (uint32_t i = 0; i < plan->n_launches; i++) {
 		const struct tn_plan_launch *l = &plan->launches[i];
 		if (l->once) continue;
-		if (l->slot != 0 || l->program == TN_NOTHING || !atomic_load(&x->program[l->program])) return 0;
+		if (l->slot != 0 || l->program == TN_NOTHING || !atomic_load(&x->program[in->chosen[i]])) return 0;
 	}
 	return 1;
 }
@@ -144,9 +144,9 @@ static int32_t replay(struct call *c, int *did)
 	*did = 0;
 	for (uint32_t i = 0; i < x->c.plan->n_launches; i++) {
 		const struct tn_plan_launch *l = &x->c.plan->launches[i];
-		if (l->once) continue;
+		if (l->once || tn_launch_empty(in, i)) continue;
 		if (n == 4096) return TN_OK;
-		in->launches[i].l.program = atomic_load(&x->program[l->program]);
+		in->launches[i].l.program = atomic_load(&x->program[in->chosen[i]]);
 		list[n++] = &in->launches[i].l;
 	}
 	if (in->record && in->recorded != generation) { b->record_release(in->record); in->record = NULL; }
@@ -175,7 +175,7 @@ static int32_t run_launches(struct call *c)
 	const struct tn_plan *plan = x->c.plan;
 	int32_t st = patch(c, 0);
 	int done = 0;
-	if (st == TN_OK && can_replay(x)) st = replay(c, &done);
+	if (st == TN_OK && can_replay(x, c->in)) st = replay(c, &done);
 	uint32_t segment = 0;
 	for (uint32_t i = 0; i < plan->n_launches && st == TN_OK && !done; i++) {
 		if (plan->launches[i].once) continue;
