@@ -3,13 +3,13 @@
     check.py f32 [--full] [--contract] [NAME...]   against the C library's double functions; --full: all 2^32 inputs
     check.py f64 [--contract] [NAME...]            against MPFR on samples of every exponent
     check.py count [NAME...]                       operations in each body
-    check.py exact                                 the rows whose answer is exact: edges, against C and Python
+    check.py exact                                 rows whose answer is exact: signs, edges, integers
 
 --contract lets the compiler fuse multiply and add (the default profile) instead of strict numerics.  An error is measured in
 ulp of the true value; a NaN, infinity or sign of zero that differs from the true result rounded is `wrong` whatever its distance;
 `edge` counts results that are 0 where the true result rounds to something else, or the other way."""
 import os, subprocess, sys, tempfile
-from tn_text import Emit, atoms_c, read
+from tn_text import Emit, atoms_c, literal, read
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
@@ -326,6 +326,76 @@ def measure(bodies, name, dtype, full, contract, mpfr):
 	return n, build_and_run(src, flags, ["full"] if full else [])
 
 
+# name, dtype, operands, expected: answers that are exact, from the specification page and notes of fixed bugs elsewhere
+INF, NAN = float("inf"), float("nan")
+EXACT = [
+	("neg", "f32", [(0.0,), (-0.0,), (1.5,), (-INF,)], [-0.0, 0.0, -1.5, INF]),
+	("neg", "u8", [(0,), (1,), (255,)], [0, 255, 1]),
+	("abs", "f32", [(-0.0,), (-2.5,), (-INF,), (NAN,)], [0.0, 2.5, INF, NAN]),
+	("abs", "i32", [(-2147483648,), (-5,), (7,)], [-2147483648, 5, 7]),
+	("sign", "f32", [(-0.0,), (-3,), (NAN,), (2,)], [-0.0, -1, NAN, 1]),
+	("sign", "u8", [(0,), (200,)], [0, 1]),
+	("ceil", "f32", [(-0.5,), (0.2,), (-1.5,), (INF,)], [-0.0, 1, -1, INF]),
+	("trunc", "f32", [(-0.5,), (1.7,), (-1.7,), (NAN,)], [-0.0, 1, -1, NAN]),
+	("frac", "f32", [(-0.0,), (0.0,), (-1,), (1,), (-2.5,)], [-0.0, 0.0, -0.0, 0.0, -0.5]),
+	("isnan", "f32", [(NAN,), (INF,)], [1, 0]), ("isinf", "f32", [(-INF,), (1,)], [1, 0]), ("isfinite", "f32", [(NAN,), (INF,), (0,)], [0, 0, 1]),
+	("copysign", "f32", [(1, -0.0), (-2, 3), (NAN, 1)], [-1, 2, NAN]), ("signbit", "f32", [(-0.0,), (0.0,)], [1, 0]),
+	("floor_divide", "f32", [(1, .1), (.5, .1), (6, .2), (1, 1 / 3), (5, 0), (-1, INF), (-7, 2)], [9, 4, 29, 2, INF, -1, -4]),
+	("floor_divide", "i32", [(7, 3), (-7, 3), (7, -3), (-7, -3), (-2147483648, -1), (5, 0), (-5, 0)], [2, -3, -3, 2, -2147483648, -1, -1]),
+	("trunc_divide", "i64", [(7, 3), (-7, 3), (7, -3), (-7, -3)], [2, -2, -2, 2]),
+	("remainder", "f32", [(5.5, INF), (-5.5, INF), (0, -INF), (-0.0, 1), (-5, 3)], [5.5, INF, 0, -0.0, 1]),
+	("remainder", "i64", [(7, 3), (-7, 3), (7, -3), (-7, -3), (-8, 4), (8, -4), (0, 5), (9, 0)], [1, 2, -2, -1, 0, 0, 0, 9]),
+	("fmax", "f32", [(NAN, 1), (1, NAN), (-0.0, 0.0), (NAN, NAN)], [1, 1, 0.0, NAN]), ("fmin", "f32", [(NAN, 1), (0.0, -0.0)], [1, -0.0]),
+	("clamp", "f32", [(5, 0, 1), (NAN, 0, 1), (-3, 0, 1)], [1, NAN, 0]),
+	("relu", "f32", [(-1,), (NAN,), (3,), (-0.0,)], [0.0, NAN, 3, 0.0]),
+	("heaviside", "f32", [(-1, 9), (0, 9), (2, 9), (NAN, 9)], [0, 9, 1, NAN]),
+	("nextafter", "f32", [(0.0, 1), (0.0, -1), (1, 2), (1, 0), (-1, 0), (1, 1), (NAN, 1), (3.4028234663852886e38, INF), (-0.0, 0.0)],
+		[2.0**-149, -2.0**-149, 1 + 2.0**-23, 1 - 2.0**-24, -1 + 2.0**-24, 1, NAN, INF, 0.0]),
+	("ldexp", "f32", [(1, 3), (1, -149), (1.5, -149), (3, 127), (2.0**-149, 200), (0.0, 50), (INF, -5), (1, 1000), (-1, -1000)],
+		[8, 2.0**-149, 2.0**-148, INF, 2.0**51, 0.0, INF, INF, -0.0]),
+	("popcount", "u8", [(255,), (0,), (0x55,)], [8, 0, 4]), ("popcount", "i32", [(-1,), (5,)], [32, 2]), ("popcount", "u64", [(2**64 - 1,), (2**63,)], [64, 1]),
+	("gcd", "i32", [(12, 18), (0, 5), (0, 0), (-12, 18), (1836311903, 1134903170), (-2147483648, 6)], [6, 5, 0, 6, 1, 2]),
+	("gcd", "i64", [(7540113804746346429, 4660046610375530309), (2**40, 2**35 * 3)], [1, 2**35]),
+	("gcd", "u8", [(255, 170), (233, 144)], [85, 1]), ("lcm", "i32", [(4, 6), (0, 5), (0, 0), (-4, 6)], [12, 0, 0, 12]),
+	("pow", "i32", [(3, 5), (2, 31), (2, 32), (-1, -3), (2, -1), (1, -9), (0, 0), (-3, 3)], [243, -2147483648, 0, -1, 0, 1, 1, -27]),
+	("pow", "u8", [(4, 5), (3, 5)], [0, 243]), ("pow", "i64", [(3, 39)], [4052555153018976267]),
+	("pow", "f32", [(0.0, -1), (-0.0, -3), (-0.0, 3), (-8, 3), (-8, 1 / 3), (1, NAN), (NAN, 0), (-1, INF), (-INF, 3), (-INF, -3), (0.5, INF), (2, -INF)],
+		[INF, -INF, -0.0, -512, NAN, 1, 1, 1, -INF, -0.0, 0, 0]),
+	("hardshrink", "f32", [(0.5,), (-0.6,), (NAN,)], [0, -0.6, NAN]), ("softshrink", "f32", [(0.75,), (-1.5,), (0.25,), (NAN,)], [0.25, -1, 0, NAN]),
+	("nan_to_num", "f32", [(NAN,), (INF,), (-INF,)], [0, 3.4028234663852886e38, -3.4028234663852886e38]),
+	("threshold", "f32", [(-1,), (2,), (NAN,)], [0, 2, NAN]), ("lerp", "f32", [(1, 3, 0.5), (1, 3, 1), (1, 3, 0)], [2, 3, 1]),
+	("not", "i32", [(0,), (-1,)], [-1, 0]), ("ne", "f32", [(NAN, NAN), (1, 1)], [1, 0]), ("ge", "f32", [(NAN, 1), (1, 1)], [0, 1]),
+]
+
+
+def exact(bodies):
+	import math, struct
+	emit, main, want = Emit(bodies), [], []
+	for name, dtype, rows, answers in EXACT:
+		fn, rt, ts, _ = emit.function(name, dtype)
+		for row, answer in zip(rows, answers):
+			lits = [literal("nan" if v != v else {INF: "inf", -INF: "-inf"}.get(v, repr(v)), t) for v, t in zip(row, ts)]
+			form = ('printf("%.17g\\n", (double)', ")") if rt in ("f32", "f64") else ('printf("%llu\\n", (unsigned long long)', ")")
+			main.append("\t%s%s(%s)%s;" % (form[0], fn, ", ".join(lits), form[1]))
+			want.append((name, dtype, row, answer, rt))
+	src = atoms_c() + "\n".join(emit.out) + "#include <stdio.h>\nint main(void) {\n" + "\n".join(main) + "\n}\n"
+	got, bad = build_and_run(src, ["-O1", "-ffp-contract=off", "-fsanitize=undefined", "-fno-sanitize-recover"], []), 0
+	for (name, dtype, row, answer, rt), text in zip(want, got):
+		if rt in ("f32", "f64"):
+			value = float(text)
+			if rt == "f32" and answer == answer and abs(answer) != INF:
+				answer = struct.unpack("f", struct.pack("f", answer))[0]
+			same = (value != value) if answer != answer else value == answer and math.copysign(1, value) == math.copysign(1, answer)
+		else:
+			same = int(text) == int(answer) & (2**64 - 1)
+			value = text
+		if not same:
+			bad += 1
+			print("%s %s%s: %s, not %s" % (name, dtype, row, value, answer))
+	print("%d answers, %d wrong" % (len(want), bad))
+	return bad
+
+
 def main():
 	args = sys.argv[1:]
 	opts = {a for a in args if a.startswith("--")}
@@ -337,6 +407,8 @@ def main():
 		for name in names or [n for n in list(REF) + list(REF2) if Emit(bodies).pick(ALIAS.get(n, (n, {}))[0], what, ALIAS.get(n, (n, {}))[1])]:
 			n, (worst, at, hexat, over, bad, badat, edge) = measure(bodies, name, what, "--full" in opts, "--contract" in opts, "--mpfr" in opts)
 			print("| %s | %d | %s | %s (%s) | %s | %s | %s |" % (name, n, worst, at, hexat, over, bad + (" at " + badat if bad != "0" else ""), edge), flush=True)
+	elif what == "exact":
+		sys.exit(1 if exact(bodies) else 0)
 	elif what == "count":
 		for name in names or sorted(bodies):
 			for d in ("f32", "f64", "i32"):
