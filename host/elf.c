@@ -85,8 +85,9 @@ static void count_export(const struct file *f, const Elf64_Shdr *strings, const 
 static void read_symbols(const struct file *f, const Elf64_Ehdr *h, struct tn_elf_facts *out)
 {
 	Elf64_Shdr sec, strings;
+	if (!inside(f, h->e_shoff, (uint64_t)h->e_shnum * sizeof sec)) { out->fault = "cut short: section headers are missing"; return; }
 	for (unsigned i = 0; i < h->e_shnum; i++) {
-		if (!get(f, h->e_shoff + (uint64_t)i * sizeof sec, &sec, sizeof sec)) { out->fault = "cut short: section headers are missing"; return; }
+		get(f, h->e_shoff + (uint64_t)i * sizeof sec, &sec, sizeof sec);
 		if (sec.sh_type != SHT_DYNSYM) continue;
 		if (!get(f, h->e_shoff + (uint64_t)sec.sh_link * sizeof sec, &strings, sizeof strings) || !inside(f, strings.sh_offset, strings.sh_size) ||
 			!inside(f, sec.sh_offset, sec.sh_size)) { out->fault = "cut short: the symbol table is missing"; return; }
@@ -107,7 +108,7 @@ static void read_segments(const struct file *f, const Elf64_Ehdr *h, struct tn_e
 		if (!get(f, h->e_phoff + (uint64_t)i * sizeof p, &p, sizeof p)) { out->fault = "cut short: program headers are missing"; return; }
 		if ((p.p_type == PT_LOAD || p.p_type == PT_NOTE || p.p_type == PT_DYNAMIC) && !inside(f, p.p_offset, p.p_filesz)) {
 			out->fault = "cut short: a segment is past the end of the file";
-			return;
+			continue;                              /* the note may still say whose file it is */
 		}
 		if (p.p_type == PT_NOTE) read_notes(f, p.p_offset, p.p_filesz, out);
 		if (p.p_type == PT_DYNAMIC) read_dynamic(f, p.p_offset, p.p_filesz, out);
