@@ -1,25 +1,41 @@
 /* eval_dot.c - dot: any batch and contracted dims, in the accumulator's dtype.
  *
- * lhs is laid out as [batch, m, k], rhs as [batch, k, n], both converted to the accumulator's C type; for each row of lhs the
- * n results grow together, each taking its k products in ascending order.  Accumulators of f16 and bf16 are f32; integers
- * accumulate modulo 2^64, which after the cut to the dtype is the wrapping sum. */
+ * lhs is laid out as [batch, m, k], rhs as [batch, k, n], both converted to the accumulator's C type.  LANES results of a row grow
+ * together, each taking its k products in ascending order; the same columns of rhs serve all rows while they are in the cache.
+ * Accumulators of f16 and bf16 are f32; integers accumulate modulo 2^64, which after the cut to the dtype is the wrapping sum. */
 #include "ir/eval.h"
 #include <string.h>
 
+enum { LANES = 16 };
+
 #define DOT(T, bits) \
+	static void row_##bits(T *r, const T *x, const T *y, uint64_t n, uint64_t k) \
+	{ \
+		T acc[LANES] = { 0 }; \
+		for (uint64_t l = 0; l < k; l++) \
+			for (uint64_t j = 0; j < LANES; j++) \
+				acc[j] += x[l] * y[l * n + j]; \
+		memcpy(r, acc, sizeof acc); \
+	} \
+	static void tail_##bits(T *r, const T *x, const T *y, uint64_t n, uint64_t k, uint64_t lanes) \
+	{ \
+		for (uint64_t j = 0; j < lanes; j++) { \
+			T acc = 0; \
+			for (uint64_t l = 0; l < k; l++) \
+				acc += x[l] * y[l * n + j]; \
+			r[j] = acc; \
+		} \
+	} \
 	static void dot_##bits(T *r, const T *x, const T *y, const uint64_t *s) \
 	{ \
 		const uint64_t m = s[1], n = s[2], k = s[3]; \
 		for (uint64_t b = 0; b < s[0]; b++) \
-			for (uint64_t i = 0; i < m; i++) { \
-				T *row = r + (b * m + i) * n; \
-				memset(row, 0, n * sizeof *row); \
-				for (uint64_t l = 0; l < k; l++) { \
-					const T v = x[(b * m + i) * k + l], *w = y + (b * k + l) * n; \
-					for (uint64_t j = 0; j < n; j++) \
-						row[j] += v * w[j]; \
-				} \
-			} \
+			for (uint64_t j = 0; j < n; j += LANES) \
+				for (uint64_t i = b * m; i < (b + 1) * m; i++) \
+					if (n - j >= LANES) \
+						row_##bits(r + i * n + j, x + i * k, y + b * k * n + j, n, k); \
+					else \
+						tail_##bits(r + i * n + j, x + i * k, y + b * k * n + j, n, k, n - j); \
 	}
 DOT(float, f32)
 DOT(double, f64)
