@@ -149,6 +149,7 @@ static int32_t replay(struct call *c, int *did)
 		in->launches[i].l.program = atomic_load(&x->program[in->chosen[i]]);
 		list[n++] = &in->launches[i].l;
 	}
+	if (!n) { *did = 1; return TN_OK; }
 	if (in->record && in->recorded != generation) { b->record_release(in->record); in->record = NULL; }
 	if (!in->record) {
 		int32_t st = b->record(x->s->placed[0]->handle, list, n, &in->record);
