@@ -102,17 +102,17 @@ static void retype(struct tn_array *x, uint32_t dtype)
 		x->dtype = dtype;
 }
 
-static void compare(struct run *r, uint32_t k, const struct tn_array *got, struct tn_array *want, double rtol, double atol)
+static void compare(struct run *r, uint32_t k, const char *name, const struct tn_array *got, struct tn_array *want, double rtol, double atol)
 {
 	uint64_t n = 1, bad = 0, first = 0;
 	retype(want, got->dtype);
 	if (got->dtype != want->dtype || got->rank != want->rank)
-		tn_raise(&r->d, TN_E_CALL, "output %u is %s of rank %u, not %s of rank %u", k, tn_dtype_name(got->dtype), got->rank,
+		tn_raise(&r->d, TN_E_CALL, "output %u (%s) is %s of rank %u, not %s of rank %u", k, name, tn_dtype_name(got->dtype), got->rank,
 		         tn_dtype_name(want->dtype), want->rank);
 	for (uint32_t d = 0; d < got->rank; d++) {
 		n *= (uint64_t)got->dims[d];
 		if (got->dims[d] != want->dims[d])
-			tn_raise(&r->d, TN_E_CALL, "output %u dim %u is %lld, not %lld", k, d, (long long)got->dims[d], (long long)want->dims[d]);
+			tn_raise(&r->d, TN_E_CALL, "output %u (%s) dim %u is %lld, not %lld", k, name, d, (long long)got->dims[d], (long long)want->dims[d]);
 	}
 	double worst = 0;
 	for (uint64_t i = 0; i < n; i++) {
@@ -129,10 +129,10 @@ static void compare(struct run *r, uint32_t k, const struct tn_array *got, struc
 		bad += !same;
 	}
 	if (bad && is_float(got->dtype))
-		tn_raise(&r->d, TN_E_CALL, "output %u: %llu of %llu elements differ, first at %llu: %.9g, not %.9g; worst by %g", k, (unsigned long long)bad,
+		tn_raise(&r->d, TN_E_CALL, "output %u (%s): %llu of %llu elements differ, first at %llu: %.9g, not %.9g; worst by %g", k, name, (unsigned long long)bad,
 		         (unsigned long long)n, (unsigned long long)first, number(got, first), number(want, first), worst);
 	if (bad)
-		tn_raise(&r->d, TN_E_CALL, "output %u: %llu of %llu elements differ, first at %llu", k, (unsigned long long)bad, (unsigned long long)n,
+		tn_raise(&r->d, TN_E_CALL, "output %u (%s): %llu of %llu elements differ, first at %llu", k, name, (unsigned long long)bad, (unsigned long long)n,
 		         (unsigned long long)first);
 	if (r->print && is_float(got->dtype))
 		printf("output %u: worst difference %g\n", k, worst);
@@ -158,7 +158,7 @@ static void work(void *arg)
 	for (uint32_t i = 0; i < ir->g.n_out; i++) {
 		if (!load_npy(a, tn_printf(a, "%s/out_%u.npy", r->folder, i), &want))
 			tn_raise(&r->d, TN_E_GONE, "out_%u.npy is missing", i);
-		compare(r, i, &out[i], &want, rtol, atol);
+		compare(r, i, i < ir->g.n_out_names ? tn_str_at(&ir->g, ir->g.out_names[i]) : "", &out[i], &want, rtol, atol);
 	}
 }
 

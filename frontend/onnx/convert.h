@@ -112,6 +112,7 @@ uint32_t ox_unsqueeze(struct ox *o, uint32_t x, uint32_t at);
 uint32_t ox_keep_dims(struct ox *o, uint32_t reduced, const uint32_t *dims, uint32_t rank, uint64_t axes); /* axes as bits: put back with size 1 */
 uint32_t ox_axis_slice(struct ox *o, uint32_t x, uint32_t axis, uint32_t start, uint32_t limit, int64_t step);
 uint32_t ox_pad(struct ox *o, uint32_t x, double fill, const uint32_t *low, const uint32_t *high, const int64_t *interior); /* sizes; interior NULL: none */
+void ox_same(struct ox *o, uint32_t x, uint32_t y);            /* these sizes must be equal: a symbol beside a number gets that number as its bounds, and is checked when it is bound */
 uint32_t ox_matmul(struct ox *o, uint32_t x, uint32_t y, uint32_t dtype);            /* numpy's rule; dtype 0: as the operands */
 uint32_t ox_take(struct ox *o, uint32_t x, uint32_t indices, uint32_t axis, uint32_t batch, uint32_t mode);
 

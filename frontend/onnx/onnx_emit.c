@@ -135,11 +135,21 @@ uint32_t ox_take(struct ox *o, uint32_t x, uint32_t indices, uint32_t axis, uint
 	return tn_ir_add(o->ir, TN_gather, (uint32_t[]){ x, indices }, 2, attrs, 3);
 }
 
+void ox_same(struct ox *o, uint32_t x, uint32_t y)
+{
+	int64_t k;
+	uint32_t sym = ox_const(o, x, &k) ? y : x;
+	if (x == y || !(ox_const(o, x, &k) || ox_const(o, y, &k)) || o->ir->g.sizes.at[sym].op != TN_SIZE_SYM)
+		return;
+	tn_size_sym(o->ir, tn_str_at(&o->ir->g, o->ir->g.symbols[o->ir->g.sizes.at[sym].a]), k, k);
+}
+
 static uint32_t dot(struct ox *o, uint32_t x, uint32_t y, uint32_t n_batch, uint32_t dtype)
 {
 	int64_t contract[2] = { (int64_t)ox_rank(o, x) - 1, n_batch }, batch[2 * OX_RANK];
 	for (uint32_t d = 0; d < n_batch; d++)
 		batch[2 * d] = batch[2 * d + 1] = d;
+	ox_same(o, ox_dims(o, x)[contract[0]], ox_dims(o, y)[contract[1]]);
 	struct tn_attr_in attrs[] = { TN_A_INTS(contract, contract, 2), TN_A_INTS(batch, batch, 2 * n_batch), TN_A_INT(dtype, dtype) };
 	return tn_ir_add(o->ir, TN_dot, (uint32_t[]){ x, y }, 2, attrs, dtype ? 3 : 2);
 }

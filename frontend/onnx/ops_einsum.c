@@ -121,6 +121,7 @@ static struct term product(struct ox *o, const struct term *x, const struct term
 		int32_t e = find(y, x->at[d]);
 		if (e < 0)
 			continue;
+		ox_same(o, ox_dims(o, x->value)[d], ox_dims(o, y->value)[e]);
 		bool keep = needed[x->at[d]];
 		int64_t *pair = keep ? batch + n_batch : contract + n_contract;
 		pair[0] = d;

@@ -150,6 +150,8 @@ static struct nd n_dim(struct ox *o, int64_t batch)
 		ox_fail(o, TN_E_UNSUPPORTED, "the indices' last dim is %s", ox_print(o, shape[ri - 1]));
 	if (depth < 1 || depth > (int64_t)r.rank - batch)
 		ox_fail(o, TN_E_ARG, "%lld coordinates for a tensor of rank %u, %lld of them batch", (long long)depth, r.rank, (long long)batch);
+	for (uint32_t d = 0; d < r.batch; d++)
+		ox_same(o, r.dims[d], shape[d]);
 	r.depth = (uint32_t)depth;
 	const uint32_t *indexed = r.dims + batch;
 	uint32_t all = ox_product(o, indexed, r.depth), sum = TN_NOTHING;
@@ -177,6 +179,9 @@ static void gather_nd(struct ox *o)
 static void scatter_nd(struct ox *o)
 {
 	struct nd r = n_dim(o, 0);
+	const struct ox_val *updates = ox_in(o, 2);
+	for (uint32_t k = 1; k <= r.after && k <= updates->rank; k++)
+		ox_same(o, updates->dims[updates->rank - k], r.dims[r.rank - k]);
 	ox_out(o, 0, tn_ir_reshape(o->ir, scatter(o, r.x, r.index, ox_v(o, 2), 0, 0, CHECK), r.dims, r.rank));
 }
 

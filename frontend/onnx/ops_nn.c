@@ -23,6 +23,7 @@ static void gemm(struct ox *o)
 	uint32_t a = ox_v(o, 0), b = ox_v(o, 1);
 	if (ox_rank(o, a) != 2 || ox_rank(o, b) != 2)
 		ox_fail(o, TN_E_ARG, "operands of rank %u and %u", ox_rank(o, a), ox_rank(o, b));
+	ox_same(o, ox_dims(o, a)[contract[0]], ox_dims(o, b)[contract[1]]);
 	uint32_t r = scaled(o, tn_ir_dot(o->ir, a, b, contract, 2, NULL, 0), alpha);
 	if (ox_has(o, 2) && beta != 0) {
 		uint32_t c = tn_ir_expand_to(o->ir, scaled(o, ox_v(o, 2), beta), ox_dims(o, r), 2);
@@ -206,8 +207,9 @@ static uint32_t conv_of(struct ox *o, uint32_t x, uint32_t w)
 	struct space s = { 0 };
 	int64_t groups = ox_int(o, "group", 1);
 	uint32_t n = spatial_rank(o, x);
-	check_groups(o, x, groups);
 	kernel_sizes(o, w, &s, n);
+	ox_same(o, ox_dims(o, x)[1], ox_times(o, ox_dims(o, w)[1], ox_c(o, groups)));
+	check_groups(o, x, groups);
 	read_space(o, &s, ox_dims(o, x), n);
 	return convolution(o, x, w, &s, groups);
 }
@@ -278,8 +280,9 @@ static void conv_transpose(struct ox *o)
 	int64_t groups = ox_int(o, "group", 1), more[OX_RANK], interior[OX_RANK] = { 0 };
 	uint32_t x = ox_v(o, 0), w = ox_v(o, 1), n = spatial_rank(o, x), low[OX_RANK], high[OX_RANK];
 	const uint32_t *dims = ox_dims(o, x);
-	check_groups(o, x, groups);
 	kernel_sizes(o, w, &s, n);
+	ox_same(o, dims[1], ox_dims(o, w)[0]);
+	check_groups(o, x, groups);
 	read_space(o, &s, dims, n);
 	int_list(o, "output_padding", n, 0, 0, more);
 	transposed_padding(o, &s, dims, more);
@@ -444,8 +447,13 @@ static void global_pool(struct ox *o)
 
 /* ---- normalisation.  Scale and the like may have another dtype than the input; the result is as the input */
 
+static void row_normalization(struct ox *o);
+static void group_normalization(struct ox *o);
+
 static uint32_t as(struct ox *o, uint32_t i, uint32_t x)
 {
+	if (ox_rank(o, x) > 1 && ox_in(o, i)->rank == 1 && o->op->build != row_normalization && !(o->op->build == group_normalization && o->opset < 21))
+		ox_same(o, ox_dims(o, x)[1], ox_in(o, i)->dims[0]);
 	return tn_ir_convert(o->ir, ox_v(o, i), ox_dtype(o, x));
 }
 
@@ -512,8 +520,11 @@ static void group_normalization(struct ox *o)
 /* a parameter of the shape that the primitive wants: the dims from axis on.  TN_NOTHING when it has another that broadcasts */
 static uint32_t row_shaped(struct ox *o, uint32_t v, uint32_t x, uint32_t axis)
 {
-	uint32_t n = ox_rank(o, x) - axis;
-	return ox_rank(o, v) <= n ? tn_ir_expand_to(o->ir, v, ox_dims(o, x) + axis, n) : TN_NOTHING;
+	uint32_t n = ox_rank(o, x) - axis, r = ox_rank(o, v);
+	for (uint32_t i = 1; i <= r && i <= n; i++)
+		if (ox_dims(o, v)[r - i] != ox_c(o, 1))
+			ox_same(o, ox_dims(o, v)[r - i], ox_dims(o, x)[ox_rank(o, x) - i]);
+	return r <= n ? tn_ir_expand_to(o->ir, v, ox_dims(o, x) + axis, n) : TN_NOTHING;
 }
 
 static uint32_t row_norm(struct ox *o, uint32_t prim, uint32_t x, uint32_t axis, uint32_t scale, uint32_t bias, double epsilon)

@@ -117,7 +117,7 @@ static void qlinear_matmul(struct ox *o)
 	uint32_t a = tn_ir_convert(o->ir, ox_v(o, 1), TN_F32), b = tn_ir_convert(o->ir, ox_v(o, 4), TN_F32), y = tn_ir_convert(o->ir, ox_v(o, 6), TN_F32);
 	if (ox_rank(o, a) == 1 && ox_rank(o, r) > 1)
 		a = ox_unsqueeze(o, a, 1);
-	r = ox_binary(o, TN_div, ox_binary(o, TN_mul, r, ox_binary(o, TN_mul, a, b)), y);
+	r = ox_binary(o, TN_mul, r, ox_binary(o, TN_div, ox_binary(o, TN_mul, a, b), y));
 	uint32_t zero = tn_ir_convert(o->ir, ox_v(o, 7), TN_F32);
 	zero = tn_ir_expand_to(o->ir, zero, ox_dims(o, r), ox_rank(o, r));
 	ox_out(o, 0, quantized(o, r, zero, ox_in(o, 7)->dtype));
