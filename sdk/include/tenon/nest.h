@@ -27,8 +27,8 @@ enum tn_axis {
 	TN_AXIS_OUTER = 0, TN_AXIS_INNER = 1, TN_AXIS_RED = 2, TN_AXIS_SEQ = 3, TN_AXIS_BATCH = 4, TN_AXIS_M = 5, TN_AXIS_N = 6, TN_AXIS_K = 7,
 	TN_AXIS_END = 8
 };
-struct tn_nest_dim { uint32_t axis, extent; };             /* extent: a size */
-struct tn_nest_phase { uint32_t axes, step0, n_steps, reserved; };   /* axes: mask of 1 << axis */
+struct tn_nest_dim { uint32_t axis, extent; };             /* enum tn_axis; a size, which may be 0 at run time */
+struct tn_nest_phase { uint32_t axes, step0, n_steps, reserved; };   /* axes: mask of 1 << axis; its steps are steps[step0 ..], in order; 0 */
 
 /* ---- the body */
 enum tn_step_op {
@@ -45,12 +45,13 @@ enum tn_step_op {
 };
 enum tn_step_flag { TN_STEP_KEEP = 1 };                     /* worth keeping for a later phase rather than computing again */
 struct tn_step {
-	uint32_t op, dtype, prim;
-	uint32_t a, b;
+	uint32_t op, dtype;     /* enum tn_step_op; of its value, of STORE and UPDATE of what is written */
+	uint32_t prim;          /* of PRIM and REDUCE, else 0 */
+	uint32_t a, b;          /* as the operation says; steps, sizes and accesses by number, steps before this one */
 	uint32_t arg0, n_args;  /* in nest.args: step numbers */
 	uint32_t attr0, n_attrs;/* in nest.attrs */
-	uint32_t flags;
-	uint64_t bits;
+	uint32_t flags;         /* enum tn_step_flag */
+	uint64_t bits;          /* as the operation says, else 0 */
 };
 
 /* ---- addresses.  element index = offset + sum over terms of stride * (floor(lin / div) mod mod);
@@ -60,17 +61,17 @@ struct tn_linear { uint32_t part0, n_parts, offset, reserved; }; /* offset: a si
 struct tn_term   { uint32_t lin, div, mod, stride; };       /* sizes; div TN_NOTHING: 1; mod TN_NOTHING: none */
 struct tn_bound  { uint32_t lin, div, mod, limit; };        /* inside when 0 <= value < limit; value as in a term */
 struct tn_access {
-	uint32_t buffer;
-	uint32_t term0, n_terms, offset;   /* offset: a size */
+	uint32_t buffer;                   /* in nest.buffers */
+	uint32_t term0, n_terms, offset;   /* in nest.terms; offset: a size */
 	uint32_t bound0, n_bounds;         /* outside any: a load gives fill, a store or update does nothing */
 	uint64_t fill;                     /* bits in the buffer's dtype */
 };
 /* Sizes may be negative here (a slice with step -1 has coef -1): they are rows of nest.sizes like all others. */
 
 enum tn_buffer_flag { TN_BUF_READ = 1, TN_BUF_WRITE = 2 };
-enum tn_role { TN_ROLE_NONE = 0, TN_ROLE_A = 1, TN_ROLE_B = 2, TN_ROLE_BIAS = 3 };
+enum tn_role { TN_ROLE_NONE = 0, TN_ROLE_A = 1, TN_ROLE_B = 2, TN_ROLE_BIAS = 3 };   /* what a contraction reads it as */
 struct tn_nest_buffer {
-	uint32_t dtype, flags, role;
+	uint32_t dtype, flags, role;   /* dtype; mask of enum tn_buffer_flag (both: updates of a scatter); enum tn_role */
 	uint32_t value;        /* the graph value it holds (for people; TN_NOTHING for none) */
 	uint32_t layout;       /* 0 dense row-major, else offset in nest.bytes of an opaque layout's name: then loads of it are the template's own */
 	uint32_t length;       /* elements: a size */
@@ -82,24 +83,27 @@ TN_ASSERT_(sizeof(struct tn_bound) == 16 && sizeof(struct tn_access) == 32 && si
 TN_SPAN(tn_nest_dim); TN_SPAN(tn_nest_phase); TN_SPAN(tn_step); TN_SPAN(tn_part); TN_SPAN(tn_linear); TN_SPAN(tn_term); TN_SPAN(tn_bound);
 TN_SPAN(tn_access); TN_SPAN(tn_nest_buffer);
 
+/* STRICT: every operation rounds by itself, fused equals unfused bit for bit.  DEFAULT: a multiply and an add may become one inside a kernel.
+ * FAST: also no rounding between elementwise f16 and bf16 steps */
 enum tn_numerics { TN_STRICT = 1, TN_DEFAULT = 2, TN_FAST = 3 };
+/* borrowed for the call that it is passed to */
 struct tn_nest {
 	struct tn_head head;                   /* TN_KIND_NEST */
-	uint32_t cls, numerics;
+	uint32_t cls, numerics;                /* enum tn_nest_class; enum tn_numerics */
 	struct tn_size_rows sizes;             /* the graph's, and more */
 	struct tn_nest_dim_rows dims;          /* ordered by axis, then outermost first */
-	struct tn_nest_phase_rows phases;
+	struct tn_nest_phase_rows phases;      /* in order; their steps are all of steps */
 	struct tn_step_rows steps;
-	struct tn_access_rows accesses;
-	struct tn_term_rows terms;
-	struct tn_bound_rows bounds;
-	struct tn_linear_rows linears;
-	struct tn_part_rows parts;
+	struct tn_access_rows accesses;        /* of LOAD, STORE, UPDATE steps */
+	struct tn_term_rows terms;             /* of accesses */
+	struct tn_bound_rows bounds;           /* of accesses */
+	struct tn_linear_rows linears;         /* of terms and bounds */
+	struct tn_part_rows parts;             /* of linears */
 	struct tn_nest_buffer_rows buffers;    /* in the order in which a kernel takes them */
-	struct tn_attr_rows attrs;
-	const uint32_t *args;  uint64_t n_args;
+	struct tn_attr_rows attrs;             /* of PRIM steps; INTS stand in ints, TEXT in bytes */
+	const uint32_t *args;  uint64_t n_args;    /* step numbers: operands of PRIM steps */
 	const int64_t *ints;   uint64_t n_ints;
-	const char *bytes;     uint64_t n_bytes;
+	const char *bytes;     uint64_t n_bytes;   /* texts, each with a 0 behind it */
 	uint64_t order;                        /* order id of its reductions: implementations with equal ids give equal bits */
 };
 TN_CLOSE(tn_nest, order);
