@@ -226,8 +226,8 @@ static bool *mark_live(struct ox *o, const struct order *r)
 
 static const struct ox_op *find_op(struct ox *o, struct tn_str name)
 {
-	const struct ox_ops *const tables[] = { &ox_ops_math, &ox_ops_shape, &ox_ops_index, &ox_ops_reduce, &ox_ops_nn, &ox_ops_quant,
-	                                         &ox_ops_einsum, &ox_ops_resize };
+	const struct ox_ops *const tables[] = { &ox_ops_math, &ox_ops_shape, &ox_ops_index, &ox_ops_reduce, &ox_ops_nn, &ox_ops_norm, &ox_ops_quant,
+	                                         &ox_ops_einsum, &ox_ops_resize, &ox_ops_source };
 	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
 		for (size_t i = 0; i < tables[t]->n; i++) {
 			const struct ox_op *op = &tables[t]->at[i];

@@ -40,7 +40,8 @@ struct ox_op {
 	uint32_t follow_arg;
 };
 struct ox_ops { const struct ox_op *at; size_t n; };
-extern const struct ox_ops ox_ops_math, ox_ops_shape, ox_ops_index, ox_ops_reduce, ox_ops_nn, ox_ops_quant, ox_ops_einsum, ox_ops_resize;
+extern const struct ox_ops ox_ops_math, ox_ops_shape, ox_ops_index, ox_ops_reduce, ox_ops_nn, ox_ops_norm, ox_ops_quant,
+	ox_ops_einsum, ox_ops_resize, ox_ops_source;
 
 _Noreturn void ox_fail(struct ox *o, int32_t code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
@@ -144,5 +145,7 @@ struct ox_span { uint32_t start, limit; int64_t step; };
 struct ox_span ox_slice_span(struct ox *o, uint32_t dim, uint32_t start, uint32_t end, int64_t step);             /* Slice's rules on one dim */
 const int64_t *ox_squeezed(struct ox *o, const struct ox_val *x, uint32_t *rank);  /* which dims of x stay */
 const int64_t *ox_unsqueezed(struct ox *o, uint32_t rank, uint32_t *n);            /* for each dim of the result: dim of x, or -1 */
+uint32_t ox_spatial_rank(struct ox *o, uint32_t x);                                /* dims after batch and channels; raises when there are none */
+void ox_check_groups(struct ox *o, uint32_t x, int64_t groups);
 void ox_split_points(struct ox *o, const struct ox_val *x, int64_t axis, uint32_t *points);  /* n_out + 1 of them */
 #endif

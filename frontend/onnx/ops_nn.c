@@ -1,4 +1,4 @@
-/* ops_nn.c - products of matrices, convolutions, pooling, normalisation */
+/* ops_nn.c - products of matrices, convolutions, pooling */
 #include <math.h>
 #include <string.h>
 #include "frontend/onnx/convert.h"
@@ -131,7 +131,6 @@ static void ceil_padding(struct ox *o, struct space *s, const uint32_t *dims)
 		last = ox_minus(o, last, ox_negative(o, beyond));
 		s->extra[i] = ox_max(o, ox_minus(o, ox_times(o, last, stride), room), ox_c(o, 0));
 		s->high[i] = ox_plus(o, s->high[i], s->extra[i]);
-		(void)one;
 	}
 }
 
@@ -179,7 +178,7 @@ static void kernel_sizes(struct ox *o, uint32_t w, struct space *s, uint32_t n)
 	}
 }
 
-static uint32_t spatial_rank(struct ox *o, uint32_t x)
+uint32_t ox_spatial_rank(struct ox *o, uint32_t x)
 {
 	if (ox_rank(o, x) < 3)
 		ox_fail(o, TN_E_ARG, "input of rank %u; it needs batch, channels and at least one dim more", ox_rank(o, x));
@@ -195,7 +194,7 @@ static uint32_t convolution(struct ox *o, uint32_t x, uint32_t w, const struct s
 	return tn_ir_add(o->ir, TN_convolution, (uint32_t[]){ x, w }, 2, attrs, 5);
 }
 
-static void check_groups(struct ox *o, uint32_t x, int64_t groups)
+void ox_check_groups(struct ox *o, uint32_t x, int64_t groups)
 {
 	int64_t channels;
 	if (groups < 1 || (ox_const(o, ox_dims(o, x)[1], &channels) && channels % groups))
@@ -206,10 +205,10 @@ static uint32_t conv_of(struct ox *o, uint32_t x, uint32_t w)
 {
 	struct space s = { 0 };
 	int64_t groups = ox_int(o, "group", 1);
-	uint32_t n = spatial_rank(o, x);
+	uint32_t n = ox_spatial_rank(o, x);
 	kernel_sizes(o, w, &s, n);
 	ox_same(o, ox_dims(o, x)[1], ox_times(o, ox_dims(o, w)[1], ox_c(o, groups)));
-	check_groups(o, x, groups);
+	ox_check_groups(o, x, groups);
 	read_space(o, &s, ox_dims(o, x), n);
 	return convolution(o, x, w, &s, groups);
 }
@@ -278,11 +277,11 @@ static void conv_transpose(struct ox *o)
 {
 	struct space s = { 0 };
 	int64_t groups = ox_int(o, "group", 1), more[OX_RANK], interior[OX_RANK] = { 0 };
-	uint32_t x = ox_v(o, 0), w = ox_v(o, 1), n = spatial_rank(o, x), low[OX_RANK], high[OX_RANK];
+	uint32_t x = ox_v(o, 0), w = ox_v(o, 1), n = ox_spatial_rank(o, x), low[OX_RANK], high[OX_RANK];
 	const uint32_t *dims = ox_dims(o, x);
 	kernel_sizes(o, w, &s, n);
 	ox_same(o, dims[1], ox_dims(o, w)[0]);
-	check_groups(o, x, groups);
+	ox_check_groups(o, x, groups);
 	read_space(o, &s, dims, n);
 	int_list(o, "output_padding", n, 0, 0, more);
 	transposed_padding(o, &s, dims, more);
@@ -308,7 +307,7 @@ static void conv_transpose(struct ox *o)
 
 static void pool_space(struct ox *o, uint32_t x, struct space *s)
 {
-	uint32_t n = spatial_rank(o, x), count;
+	uint32_t n = ox_spatial_rank(o, x), count;
 	if (!ox_ints(o, "kernel_shape", &count))
 		ox_fail(o, TN_E_ARG, "attribute 'kernel_shape' is missing");
 	int_list(o, "kernel_shape", n, 1, 1, s->size);
@@ -437,143 +436,12 @@ static void average_pool(struct ox *o)
 
 static void global_pool(struct ox *o)
 {
-	uint32_t x = ox_v(o, 0), n = spatial_rank(o, x);
+	uint32_t x = ox_v(o, 0), n = ox_spatial_rank(o, x);
 	int64_t axes[OX_RANK];
 	for (uint32_t i = 0; i < n; i++)
 		axes[i] = 2 + i;
 	uint32_t r = tn_ir_reduce(o->ir, o->op->arg, x, axes, n);
 	ox_out(o, 0, ox_keep_dims(o, r, ox_dims(o, x), n + 2, ((UINT64_C(1) << n) - 1) << 2));
-}
-
-/* ---- normalisation.  Scale and the like may have another dtype than the input; the result is as the input */
-
-static void row_normalization(struct ox *o);
-static void group_normalization(struct ox *o);
-
-static uint32_t as(struct ox *o, uint32_t i, uint32_t x)
-{
-	if (ox_rank(o, x) > 1 && ox_in(o, i)->rank == 1 && o->op->build != row_normalization && !(o->op->build == group_normalization && o->opset < 21))
-		ox_same(o, ox_dims(o, x)[1], ox_in(o, i)->dims[0]);
-	return tn_ir_convert(o->ir, ox_v(o, i), ox_dtype(o, x));
-}
-
-static void batch_normalization(struct ox *o)
-{
-	uint32_t x = ox_v(o, 0);
-	double epsilon = ox_float(o, "epsilon", (double)1e-5f);
-	ox_skip_attr(o, "momentum");
-	if (ox_int(o, "training_mode", 0) || ox_int(o, "spatial", 1) != 1)
-		ox_fail(o, TN_E_UNSUPPORTED, "training mode, or spatial 0");
-	for (uint32_t i = 1; i < o->node->n_out; i++)
-		if (ox_wants(o, i))
-			ox_fail(o, TN_E_UNSUPPORTED, "result %u, which only training has", i);
-	if (ox_rank(o, x) < 2)
-		ox_fail(o, TN_E_ARG, "input of rank %u", ox_rank(o, x));
-	struct tn_attr_in attrs[] = { TN_A_INT(axis, 1), TN_A_FLOAT(epsilon, epsilon) };
-	uint32_t in[5] = { x, as(o, 1, x), as(o, 2, x), as(o, 3, x), as(o, 4, x) };
-	ox_out(o, 0, tn_ir_add(o->ir, TN_batch_norm, in, 5, attrs, 2));
-}
-
-/* x [batch, channels, ..] with one scale and bias for each channel */
-static uint32_t group_norm(struct ox *o, uint32_t x, uint32_t scale, uint32_t bias, int64_t groups, double epsilon)
-{
-	struct tn_attr_in attrs[] = { TN_A_INT(groups, groups), TN_A_FLOAT(epsilon, epsilon) };
-	return tn_ir_add(o->ir, TN_group_norm, (uint32_t[]){ x, scale, bias }, 3, attrs, 2);
-}
-
-static void instance_normalization(struct ox *o)
-{
-	uint32_t x = ox_v(o, 0);
-	int64_t channels;
-	double epsilon = ox_float(o, "epsilon", (double)1e-5f);
-	spatial_rank(o, x);
-	if (!ox_const(o, ox_dims(o, x)[1], &channels))
-		ox_fail(o, TN_E_UNSUPPORTED, "%s channels", ox_print(o, ox_dims(o, x)[1]));
-	ox_out(o, 0, group_norm(o, x, as(o, 1, x), as(o, 2, x), channels, epsilon));
-}
-
-/* one number a group as one a channel */
-static uint32_t per_channel(struct ox *o, uint32_t v, int64_t groups, uint32_t channels)
-{
-	static const int64_t first = 0;
-	uint32_t two[2] = { ox_c(o, groups), ox_over(o, channels, ox_c(o, groups)) };
-	if (ox_rank(o, v) != 1)
-		ox_fail(o, TN_E_ARG, "scale or bias of rank %u", ox_rank(o, v));
-	return tn_ir_reshape(o->ir, tn_ir_broadcast(o->ir, v, two, 2, &first), &channels, 1);
-}
-
-static void group_normalization(struct ox *o)
-{
-	uint32_t x = ox_v(o, 0), scale = as(o, 1, x), bias = as(o, 2, x);
-	int64_t groups = ox_int(o, "num_groups", 0);
-	double epsilon = ox_float(o, "epsilon", (double)1e-5f);
-	ox_skip_attr(o, "stash_type");
-	spatial_rank(o, x);
-	check_groups(o, x, groups);
-	if (o->opset < 21) {
-		scale = per_channel(o, scale, groups, ox_dims(o, x)[1]);
-		bias = per_channel(o, bias, groups, ox_dims(o, x)[1]);
-	}
-	ox_out(o, 0, group_norm(o, x, scale, bias, groups, epsilon));
-}
-
-/* a parameter of the shape that the primitive wants: the dims from axis on.  TN_NOTHING when it has another that broadcasts */
-static uint32_t row_shaped(struct ox *o, uint32_t v, uint32_t x, uint32_t axis)
-{
-	uint32_t n = ox_rank(o, x) - axis, r = ox_rank(o, v);
-	for (uint32_t i = 1; i <= r && i <= n; i++)
-		if (ox_dims(o, v)[r - i] != ox_c(o, 1))
-			ox_same(o, ox_dims(o, v)[r - i], ox_dims(o, x)[ox_rank(o, x) - i]);
-	return r <= n ? tn_ir_expand_to(o->ir, v, ox_dims(o, x) + axis, n) : TN_NOTHING;
-}
-
-static uint32_t row_norm(struct ox *o, uint32_t prim, uint32_t x, uint32_t axis, uint32_t scale, uint32_t bias, double epsilon)
-{
-	struct tn_attr_in attrs[] = { TN_A_INT(axis, axis), TN_A_FLOAT(epsilon, epsilon) };
-	return tn_ir_add(o->ir, prim, (uint32_t[]){ x, scale, bias }, prim == TN_rms_norm ? 2 : 3, attrs, 2);
-}
-
-/* mean and 1 / deviation, in f32 as stash_type says */
-static void norm_statistics(struct ox *o, uint32_t x, uint32_t axis, double epsilon)
-{
-	uint32_t rank = ox_rank(o, x), f = tn_ir_convert(o->ir, x, ox_dtype(o, x) == TN_F64 ? TN_F64 : TN_F32);
-	const uint32_t *dims = ox_dims(o, x);
-	int64_t axes[OX_RANK];
-	uint64_t bits = 0;
-	for (uint32_t d = axis; d < rank; d++) {
-		axes[d - axis] = d;
-		bits |= UINT64_C(1) << d;
-	}
-	uint32_t mean = ox_keep_dims(o, tn_ir_reduce(o->ir, TN_mean, f, axes, rank - axis), dims, rank, bits);
-	uint32_t d2 = tn_ir_unary(o->ir, TN_square, ox_binary(o, TN_sub, f, mean));
-	uint32_t var = ox_keep_dims(o, tn_ir_reduce(o->ir, TN_mean, d2, axes, rank - axis), dims, rank, bits);
-	uint32_t inverse = tn_ir_unary(o->ir, TN_rsqrt, tn_ir_binary(o->ir, TN_add, var, ox_like(o, var, epsilon)));
-	ox_out(o, 1, mean);
-	ox_out(o, 2, inverse);
-}
-
-/* LayerNormalization and RMSNormalization: scale and bias broadcast to x, mostly from the dims that are normalised */
-static void row_normalization(struct ox *o)
-{
-	uint32_t x = ox_v(o, 0), rank = ox_rank(o, x), axis = (uint32_t)ox_axis(o, ox_int(o, "axis", -1), rank);
-	double epsilon = ox_float(o, "epsilon", (double)1e-5f);
-	int64_t stash = ox_int(o, "stash_type", 1);
-	if (stash != 1 && !(stash == 11 && ox_dtype(o, x) == TN_F64))
-		ox_fail(o, TN_E_UNSUPPORTED, "stash_type %lld", (long long)stash);
-	uint32_t plain = ox_c(o, 1), n = rank - axis;
-	const uint32_t *row = ox_dims(o, x) + axis;
-	uint32_t ones = tn_ir_full(o->ir, ox_dtype(o, x), 1, row, n), zeros = tn_ir_full(o->ir, ox_dtype(o, x), 0, row, n);
-	uint32_t scale = as(o, 1, x), bias = ox_has(o, 2) ? as(o, 2, x) : zeros;
-	uint32_t s = row_shaped(o, scale, x, axis), b = row_shaped(o, bias, x, axis);
-	(void)plain;
-	if (s != TN_NOTHING && b != TN_NOTHING) {
-		ox_out(o, 0, row_norm(o, o->op->arg, x, axis, s, b, epsilon));
-	} else {
-		uint32_t y = ox_binary(o, TN_mul, row_norm(o, o->op->arg, x, axis, ones, zeros, epsilon), scale);
-		ox_out(o, 0, ox_has(o, 2) ? ox_binary(o, TN_add, y, bias) : y);
-	}
-	if (ox_wants(o, 1) || ox_wants(o, 2))
-		norm_statistics(o, x, axis, epsilon);
 }
 
 static const struct ox_op rows[] = {
@@ -587,10 +455,5 @@ static const struct ox_op rows[] = {
 	{ "AveragePool", 7, 0, average_pool, 0, NULL, 0 },
 	{ "GlobalMaxPool", 1, 0, global_pool, TN_reduce_max, NULL, 0 },
 	{ "GlobalAveragePool", 1, 0, global_pool, TN_mean, NULL, 0 },
-	{ "BatchNormalization", 7, 0, batch_normalization, 0, NULL, 0 },
-	{ "InstanceNormalization", 6, 0, instance_normalization, 0, NULL, 0 },
-	{ "GroupNormalization", 18, 0, group_normalization, 0, NULL, 0 },
-	{ "LayerNormalization", 17, 0, row_normalization, TN_layer_norm, NULL, 0 },
-	{ "RMSNormalization", 23, 0, row_normalization, TN_rms_norm, NULL, 0 },
 };
 const struct ox_ops ox_ops_nn = { rows, sizeof rows / sizeof *rows };
