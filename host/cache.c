@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 struct tn_cache {
 	int fd;                          /* the folder */
 	char path[4000];
-	int warned_write, warned_bad;
+	atomic_int warned_write, warned_bad;
 	void (*warn)(void *ctx, const char *text);
 	void *ctx;
 };
@@ -86,41 +87,50 @@ static void name_of(const uint64_t key[4], char name[72])
 	snprintf(name, 72, "%016llx%016llx%016llx%016llx", (unsigned long long)key[0], (unsigned long long)key[1], (unsigned long long)key[2], (unsigned long long)key[3]);
 }
 
-/* header and bytes of an open file, checked; 0 when it is not what it says */
-static int read_entry(int fd, const uint64_t key[4], void **bytes, uint64_t *size)
+static int read_all(int fd, void *p, uint64_t n)
+{
+	for (char *at = p; n;) {
+		ssize_t got = read(fd, at, n);
+		if (got < 0 && errno == EINTR) continue;
+		if (got <= 0) return 0;
+		at += got;
+		n -= (uint64_t)got;
+	}
+	return 1;
+}
+
+/* header and bytes of an open file, checked.  TN_E_ARG: it is not what it says */
+static int32_t read_entry(int fd, const uint64_t key[4], void **bytes, uint64_t *size)
 {
 	struct stat st;
 	struct header h;
 	unsigned char hash[32];
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < sizeof h || read(fd, &h, sizeof h) != (ssize_t)sizeof h) return 0;
-	if (h.magic != MAGIC || memcmp(h.key, key, sizeof h.key) || h.size > LIMIT || h.size != (uint64_t)st.st_size - sizeof h) return 0;
-	char *p = malloc(h.size ? h.size : 1);
-	uint64_t n = 0;
-	while (p && n < h.size) {
-		ssize_t got = read(fd, p + n, h.size - n);
-		if (got <= 0) break;
-		n += (uint64_t)got;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < sizeof h || !read_all(fd, &h, sizeof h)) return TN_E_ARG;
+	if (h.magic != MAGIC || memcmp(h.key, key, sizeof h.key) || h.size > LIMIT || h.size != (uint64_t)st.st_size - sizeof h) return TN_E_ARG;
+	void *p = malloc(h.size ? h.size : 1);
+	if (!p) return TN_E_NOMEM;
+	if (!read_all(fd, p, h.size) || crypto_generichash(hash, sizeof hash, p, h.size, NULL, 0) || memcmp(hash, h.hash, sizeof hash)) {
+		free(p);
+		return TN_E_ARG;
 	}
-	if (p && n == h.size && !crypto_generichash(hash, sizeof hash, (const unsigned char *)p, n, NULL, 0) && !memcmp(hash, h.hash, sizeof hash)) {
-		*bytes = p;
-		*size = n;
-		return 1;
-	}
-	free(p);
-	return 0;
+	*bytes = p;
+	*size = h.size;
+	return TN_OK;
 }
 
 int32_t tn_cache_get(struct tn_cache *c, const uint64_t key[4], void **bytes, uint64_t *size)
 {
 	char name[72];
 	name_of(key, name);
-	int fd = openat(c->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	*bytes = NULL;
+	*size = 0;
+	int fd = openat(c->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0) return TN_E_GONE;
-	int ok = read_entry(fd, key, bytes, size);
+	int32_t st = read_entry(fd, key, bytes, size);
 	close(fd);
-	if (ok) return TN_OK;
+	if (st != TN_E_ARG) return st;
 	unlinkat(c->fd, name, 0);
-	if (!c->warned_bad++) say(c, name, "damaged entry, removed");
+	if (!atomic_fetch_add(&c->warned_bad, 1)) say(c, name, "damaged entry, removed");
 	return TN_E_GONE;
 }
 
@@ -138,11 +148,11 @@ static int write_all(int fd, const void *p, uint64_t n)
 
 int32_t tn_cache_put(struct tn_cache *c, const uint64_t key[4], const void *bytes, uint64_t size)
 {
-	static _Atomic unsigned serial;
 	char name[72], temp[120];
 	struct header h = { .magic = MAGIC, .size = size };
+	if (size > LIMIT) return TN_E_RANGE;
 	name_of(key, name);
-	snprintf(temp, sizeof temp, "%s.%ld.%u", name, (long)getpid(), serial++);
+	snprintf(temp, sizeof temp, "%s.%08x%08x", name, randombytes_random(), randombytes_random());   /* process numbers repeat across containers */
 	memcpy(h.key, key, sizeof h.key);
 	crypto_generichash(h.hash, sizeof h.hash, bytes, size, NULL, 0);
 	int fd = openat(c->fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -152,6 +162,6 @@ int32_t tn_cache_put(struct tn_cache *c, const uint64_t key[4], const void *byte
 	if (ok && renameat(c->fd, temp, c->fd, name)) { ok = 0; e = errno; }
 	if (ok) return TN_OK;
 	if (fd >= 0) unlinkat(c->fd, temp, 0);
-	if (!c->warned_write++) say(c, "cannot be written", strerror(e));
+	if (!atomic_fetch_add(&c->warned_write, 1)) say(c, "cannot be written", strerror(e));
 	return TN_E_CALL;
 }
