@@ -36,6 +36,14 @@ static const char *times(struct rd *r, uint32_t coef, const char *x)
 	return tn_printf(r->arena, "%s * %s", rd_size(r, coef), x);
 }
 
+/* the dim that a part is a multiple of, also when a step reads its coordinate; TN_NOTHING for computed indices */
+static uint32_t part_dim(struct rd *r, const struct tn_part *p)
+{
+	if (!p->step)
+		return p->index;
+	return r->n->steps.at[p->index].op == TN_STEP_DIM ? r->n->steps.at[p->index].a : TN_NOTHING;
+}
+
 /* l += scale * linear row `lin`.  text: also the words of computed indices, which emits what they need. */
 static void add_linear(struct rd *r, struct rd_linear *l, uint32_t lin, uint32_t scale, bool text)
 {
@@ -45,8 +53,9 @@ static void add_linear(struct rd *r, struct rd_linear *l, uint32_t lin, uint32_t
 	for (uint32_t i = 0; i < row->n_parts; i++) {
 		const struct tn_part *p = &r->n->parts.at[row->part0 + i];
 		uint32_t coef = rd_size_op(z, TN_SIZE_MUL, p->coef, scale);
-		if (!p->step) {
-			l->coef[p->index] = rd_size_op(z, TN_SIZE_ADD, l->coef[p->index], coef);
+		uint32_t dim = part_dim(r, p);
+		if (dim != TN_NOTHING) {
+			l->coef[dim] = rd_size_op(z, TN_SIZE_ADD, l->coef[dim], coef);
 			continue;
 		}
 		l->rest_varies |= rd_form(r, p->index) == TN_VECTOR;
@@ -154,7 +163,8 @@ uint32_t rd_lane_stride(struct rd *r, uint32_t access, uint32_t dim, bool *simpl
 		bool bent = !((t->div == TN_NOTHING || rd_size_is(&r->sizes, t->div, 1)) && t->mod == TN_NOTHING);
 		for (uint32_t k = 0; k < row->n_parts; k++) {
 			const struct tn_part *p = &r->n->parts.at[row->part0 + k];
-			if (p->step ? r->deps[p->index] >> dim & 1 : bent && p->index == dim)
+			uint32_t at = part_dim(r, p);
+			if (at == TN_NOTHING ? r->deps[p->index] >> dim & 1 : bent && at == dim)
 				*simple = false;
 		}
 	}
@@ -189,7 +199,7 @@ static void linear_steps(struct rd *r, uint32_t lin, void (*f)(struct rd *r, uin
 {
 	const struct tn_linear *row = &r->n->linears.at[lin];
 	for (uint32_t i = 0; i < row->n_parts; i++)
-		if (r->n->parts.at[row->part0 + i].step)
+		if (part_dim(r, &r->n->parts.at[row->part0 + i]) == TN_NOTHING)
 			f(r, r->n->parts.at[row->part0 + i].index);
 }
 
@@ -219,10 +229,10 @@ static void conjoin(struct rd *r, const char **to, const char *cond)
 	*to = *to ? tn_printf(r->arena, "%s && %s", *to, cond) : cond;
 }
 
-static struct rd_linear bound_linear(struct rd *r, const struct tn_bound *b)
+static struct rd_linear bound_linear(struct rd *r, const struct tn_bound *b, bool text)
 {
 	struct rd_linear l = nothing(r);
-	add_linear(r, &l, b->lin, rd_size_const(&r->sizes, 1), true);
+	add_linear(r, &l, b->lin, rd_size_const(&r->sizes, 1), text);
 	return l;
 }
 
@@ -233,7 +243,7 @@ static const char *bounds_text(struct rd *r, uint32_t access)
 	const char *all = NULL;
 	for (uint32_t i = 0; i < a->n_bounds; i++) {
 		const struct tn_bound *b = &r->n->bounds.at[a->bound0 + i];
-		struct rd_linear l = bound_linear(r, b);
+		struct rd_linear l = bound_linear(r, b, true);
 		conjoin(r, &all, inside(r, quotient(r, &l, b->div, b->mod), rd_size(r, b->limit)));
 	}
 	return all;
@@ -258,14 +268,16 @@ static bool all_inside(struct rd *r, uint32_t access, const char **cond, bool *v
 	*varies = false;
 	for (uint32_t i = 0; i < a->n_bounds; i++) {
 		const struct tn_bound *b = &r->n->bounds.at[a->bound0 + i];
-		struct rd_linear l = bound_linear(r, b);
+		struct rd_linear l = bound_linear(r, b, false);
 		if (!lane_in(r, &l)) {
+			l = bound_linear(r, b, true);
 			conjoin(r, cond, inside(r, quotient(r, &l, b->div, b->mod), rd_size(r, b->limit)));
 			continue;
 		}
 		*varies = true;
 		if (!bound_straight(r, b, &l) || !rd_size_is(&r->sizes, l.coef[r->env.lane], 1))
 			return false;
+		l = bound_linear(r, b, true);
 		const char *x = tn_printf(r->arena, "(%s)", rd_linear_text(r, &l));
 		conjoin(r, cond, tn_printf(r->arena, "%s >= 0 && %s + %s <= %s", x, x, lane_count(r), rd_size(r, b->limit)));
 	}

@@ -71,6 +71,7 @@ struct rd {
 	uint32_t *keeps, n_keeps;    /* steps marked KEEP, in order */
 	uint32_t *scalars, n_scalars, cap_scalars;
 	const char **uses; uint32_t n_uses, cap_uses;
+	struct tn_map words;         /* (role, form, dtype) to a row's number + 1 */
 	struct rd_name *names; uint32_t n_names, cap_names;    /* @x@ that the template bound */
 	const char *name;            /* entry symbol */
 	size_t *args; uint32_t n_args, cap_args;               /* places in out where the arguments go, and their indents */

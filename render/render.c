@@ -44,7 +44,7 @@ struct rd *rd_start(const struct tn_nest *n, const struct tn_backend *b, const s
 	const struct tn_template_row *t, struct tn_arena *a)
 {
 	struct rd *r = tn_new(a, struct rd);
-	*r = (struct rd){ .n = n, .b = b, .d = d, .t = t, .arena = a, .diag = a->diag, .out.arena = a };
+	*r = (struct rd){ .n = n, .b = b, .d = d, .t = t, .arena = a, .diag = a->diag, .out.arena = a, .words.arena = a };
 	if (n->dims.count > RD_MAX_DIMS)
 		rd_fault(r, TN_E_UNSUPPORTED, "a nest of %llu dims; at most %d", (unsigned long long)n->dims.count, RD_MAX_DIMS);
 	rd_sizes_init(&r->sizes, n, a);

@@ -66,14 +66,20 @@ int tn_dialect_has(const struct tn_backend *b, uint32_t prim, uint32_t in_dtype,
 	return rd_spell(b, NULL, prim, TN_SCALAR | TN_VECTOR | TN_BLOCK, in_dtype, out_dtype) != NULL;
 }
 
-const char *rd_word_find(const struct tn_backend *b, const char *role, uint32_t form, uint32_t dtype)
+static const struct tn_word_row *find_word(const struct tn_backend *b, const char *role, uint32_t form, uint32_t dtype)
 {
 	for (uint64_t i = 0; i < b->words.count; i++) {
 		const struct tn_word_row *w = &b->words.at[i];
 		if (!strcmp(w->role, role) && (!form || !w->forms || w->forms & form) && (!dtype || !w->dtypes || w->dtypes & TN_M(dtype)))
-			return w->text;
+			return w;
 	}
 	return NULL;
+}
+
+const char *rd_word_find(const struct tn_backend *b, const char *role, uint32_t form, uint32_t dtype)
+{
+	const struct tn_word_row *w = find_word(b, role, form, dtype);
+	return w ? w->text : NULL;
 }
 
 static const char *form_name(uint32_t form)
@@ -83,7 +89,22 @@ static const char *form_name(uint32_t form)
 
 const char *rd_word(struct rd *r, const char *role, uint32_t form, uint32_t dtype)
 {
-	const char *text = rd_word_find(r->b, role, form, dtype);
+	struct { char role[24]; uint32_t form, dtype; } key = { .form = form, .dtype = dtype };
+	size_t len = strlen(role);
+	uint64_t *known = NULL;
+	if (len < sizeof key.role) {         /* a kernel asks for the same few words hundreds of times */
+		memcpy(key.role, role, len);
+		known = tn_map_at(&r->words, &key, sizeof key);
+		if (*known)
+			return r->b->words.at[*known - 1].text;
+	}
+	const char *text = NULL;
+	const struct tn_word_row *row = find_word(r->b, role, form, dtype);
+	if (row) {
+		text = row->text;
+		if (known)
+			*known = (uint64_t)(row - r->b->words.at) + 1;
+	}
 	if (!text)
 		rd_fault(r, TN_E_UNSUPPORTED, "no word row for %s%s%s%s", role, form_name(form), dtype ? " " : "", dtype ? rd_dtype_name(dtype) : "");
 	return text;
