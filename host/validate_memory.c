@@ -74,7 +74,7 @@ int32_t v_alloc(struct tn_device *d, uint32_t space, uint64_t size, uint64_t fla
 	int32_t code = v_after(&k, dev, dev->owner->inner.alloc(dev->inner, space, size, flags, &inner));
 	st = v_take_handle(&k, V_MEMORY, dev, code, inner, &o);
 	if (st != TN_OK) {
-		if (code == TN_OK) dev->owner->inner.release(inner);
+		if (code == TN_OK && inner) dev->owner->inner.release(inner);
 		return st;
 	}
 	o->size = size;

@@ -170,7 +170,7 @@ static int32_t take_record(struct v_call *k, struct v_object *dev, const struct 
 		st = TN_E_NOMEM;
 	}
 	if (st != TN_OK) {
-		if (code == TN_OK) k->owner->inner.record_release(inner);
+		if (code == TN_OK && inner) k->owner->inner.record_release(inner);
 		return st;
 	}
 	(*out)->size = n;
