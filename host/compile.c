@@ -142,7 +142,10 @@ static void compile_region(struct compiling *w, uint32_t p)
 	u->n = 1;
 	set_entries(w->x, u, &w->arena);
 	w->st = compile_unit(w->x, u, w->d);
-	if (w->st == TN_E_DECLINED || w->st == TN_E_UNSUPPORTED) { deny_group(w->x, p, w->deny, w->n_deny); w->st = TN_E_DECLINED; }
+	if (w->st != TN_E_DECLINED && w->st != TN_E_UNSUPPORTED) return;
+	tn_session_log(w->x->s, 2, "region %s goes elsewhere: %s", w->x->c.programs[p].name, w->d->text);
+	deny_group(w->x, p, w->deny, w->n_deny);
+	w->st = TN_E_DECLINED;
 }
 
 static void compile_all(void *arg)
