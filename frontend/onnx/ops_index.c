@@ -228,6 +228,46 @@ static void top_k(struct ox *o)
 		ox_out(o, i, tn_out(&o->ir->g, &o->ir->g.nodes.at[node], i));
 }
 
+/* ---- as many as there are: places where a flat mask holds, in order, as i64 of a length that is bound when it runs */
+
+static uint32_t places_of(struct ox *o, uint32_t mask)
+{
+	uint32_t n = ox_dims(o, mask)[0], ones = tn_ir_convert(o->ir, mask, TN_I64);
+	int64_t axis = 0;
+	struct tn_attr_in sum[] = { TN_A_INT(axis, 0), TN_A_INT(op, 1), TN_A_INT(exclusive, 1) };
+	uint32_t to = tn_ir_add(o->ir, TN_cumulate, &ones, 1, sum, 3);
+	uint32_t count = ox_bind(o, tn_ir_reduce(o->ir, TN_sum, ones, &axis, 1), 0);
+	to = ox_select(o, mask, to, ox_scalar(o, TN_I64, n));   /* past the end: dropped */
+	struct tn_attr_in drop[] = { TN_A_INT(axis, 0), TN_A_INT(mode, 1) };
+	uint32_t in[3] = { tn_ir_full_int(o->ir, TN_I64, 0, &n, 1), to, tn_ir_iota(o->ir, TN_I64, 0, &n, 1) };
+	return ox_axis_slice(o, tn_ir_add(o->ir, TN_scatter, in, 3, drop, 2), 0, ox_c(o, 0), count, 1);
+}
+
+static void nonzero(struct ox *o)
+{
+	uint32_t x = ox_v(o, 0), rank = ox_rank(o, x), rows[OX_RANK];
+	const uint32_t *dims = ox_dims(o, x);
+	uint32_t n = ox_product(o, dims, rank);
+	if (!rank)
+		ox_fail(o, TN_E_UNSUPPORTED, "an input of rank 0");
+	uint32_t at = places_of(o, tn_ir_convert(o->ir, tn_ir_reshape(o->ir, x, &n, 1), TN_BOOL));
+	for (uint32_t d = 0; d < rank; d++) {
+		uint32_t k = ox_binary(o, TN_div, at, stride_of(o, dims, rank, d));
+		rows[d] = ox_unsqueeze(o, ox_binary(o, TN_rem, k, ox_scalar(o, TN_I64, dims[d])), 0);
+	}
+	ox_out(o, 0, tn_ir_add(o->ir, TN_cat, rows, rank, &TN_A_INT(axis, 0), 1));
+}
+
+static void compress(struct ox *o)
+{
+	uint32_t x = ox_v(o, 0), mask = ox_v(o, 1);
+	const struct tn_onnx_attr *a = ox_attr(o, "axis", TN_ONNX_INT);
+	uint32_t axis = a ? (uint32_t)ox_axis(o, a->i, ox_rank(o, x)) : 0, n = ox_product(o, ox_dims(o, x), ox_rank(o, x));
+	if (ox_rank(o, mask) != 1)
+		ox_fail(o, TN_E_ARG, "a condition of rank %u", ox_rank(o, mask));
+	ox_out(o, 0, ox_take(o, a ? x : tn_ir_reshape(o->ir, x, &n, 1), places_of(o, mask), axis, 0, CHECK));
+}
+
 static const struct ox_op rows[] = {
 	{ "Gather", 1, 0, gather, 0, ox_follow_gather, 0 },
 	{ "GatherElements", 11, 0, gather_elements, 0, NULL, 0 },
@@ -237,5 +277,7 @@ static const struct ox_op rows[] = {
 	{ "ScatterND", 11, 0, scatter_nd, 0, NULL, 0 },
 	{ "OneHot", 9, 0, one_hot, 0, NULL, 0 },
 	{ "TopK", 1, 0, top_k, 0, NULL, 0 },
+	{ "NonZero", 9, 0, nonzero, 0, NULL, 0 },
+	{ "Compress", 9, 0, compress, 0, NULL, 0 },
 };
 const struct ox_ops ox_ops_index = { rows, sizeof rows / sizeof *rows };

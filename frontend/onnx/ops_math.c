@@ -209,6 +209,17 @@ static void cast_like(struct ox *o)
 	cast_to(o, ox_v(o, 0), ox_in(o, 1)->dtype);
 }
 
+static void bit_cast(struct ox *o)
+{
+	const struct tn_onnx_attr *to = ox_attr(o, "to", TN_ONNX_INT);
+	uint32_t x = ox_v(o, 0), dtype = to ? tn_onnx_dtype(to->i) : TN_NONE;
+	if (!dtype || tn_dtype_bits(dtype) != tn_dtype_bits(ox_dtype(o, x)))
+		ox_fail(o, TN_E_ARG, "%s as %s", tn_dtype_name(ox_dtype(o, x)), tn_dtype_name(dtype));
+	if (dtype == TN_BOOL || ox_dtype(o, x) == TN_BOOL)         /* a bool's byte is 0 or 1 */
+		x = tn_ir_convert(o->ir, x, dtype == TN_BOOL ? TN_BOOL : TN_U8);
+	ox_out(o, 0, dtype == ox_dtype(o, x) ? x : tn_ir_add(o->ir, TN_bitcast, &x, 1, &TN_A_INT(dtype, dtype), 1));
+}
+
 /* inference: the input, and a mask of ones */
 static void dropout(struct ox *o)
 {
@@ -264,6 +275,7 @@ static const struct ox_op rows[] = {
 	{ "ThresholdedRelu", 10, 0, thresholded_relu, 0, NULL, 0 },
 	{ "Shrink", 9, 0, shrink, 0, NULL, 0 },
 	{ "Cast", 6, 0, cast, 0, ox_follow_cast, 0 },
+	{ "BitCast", 26, 0, bit_cast, 0, NULL, 0 },
 	{ "CastLike", 15, 0, cast_like, 0, NULL, 0 },
 	{ "Dropout", 7, 0, dropout, 0, NULL, 0 },
 };

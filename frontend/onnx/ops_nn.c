@@ -434,6 +434,46 @@ static void average_pool(struct ox *o)
 	ox_out(o, 0, tn_ir_add(o->ir, TN_avg_pool, &x, 1, attrs, 5));
 }
 
+/* p-norms of windows, and of the whole space */
+static uint32_t power_of(struct ox *o, uint32_t x, double p)
+{
+	return p == 1 ? x : p == 2 ? tn_ir_unary(o->ir, TN_square, x) : tn_ir_binary(o->ir, TN_pow, x, ox_like(o, x, p));
+}
+
+static uint32_t root_of(struct ox *o, uint32_t x, double p)
+{
+	return p == 1 ? x : p == 2 ? tn_ir_unary(o->ir, TN_sqrt, x) : tn_ir_binary(o->ir, TN_pow, x, ox_like(o, x, 1 / p));
+}
+
+static void lp_pool(struct ox *o)
+{
+	struct space s = { 0 };
+	uint32_t x = ox_v(o, 0), low[OX_RANK], high[OX_RANK];
+	double p = (double)ox_int(o, "p", 2);
+	pool_space(o, x, &s);
+	if (p < 1 || 2 * s.n + 2 > OX_RANK)
+		ox_fail(o, TN_E_UNSUPPORTED, "p %g, input of rank %u", p, s.n + 2);
+	for (uint32_t d = 0; d < s.n + 2; d++) {
+		low[d] = d < 2 ? ox_c(o, 0) : s.low[d - 2];
+		high[d] = d < 2 ? ox_c(o, 0) : s.high[d - 2];
+	}
+	uint32_t v = power_of(o, tn_ir_unary(o->ir, TN_abs, x), p);
+	ox_out(o, 0, root_of(o, window_sum(o, v, &s, 2, low, high, 0), p));
+}
+
+static void global_lp_pool(struct ox *o)
+{
+	uint32_t x = ox_v(o, 0), n = ox_spatial_rank(o, x);
+	double p = (double)ox_int(o, "p", 2);
+	int64_t axes[OX_RANK];
+	if (p < 1)
+		ox_fail(o, TN_E_ARG, "p %g", p);
+	for (uint32_t i = 0; i < n; i++)
+		axes[i] = 2 + i;
+	uint32_t r = tn_ir_reduce(o->ir, TN_sum, power_of(o, tn_ir_unary(o->ir, TN_abs, x), p), axes, n);
+	ox_out(o, 0, ox_keep_dims(o, root_of(o, r, p), ox_dims(o, x), n + 2, ((UINT64_C(1) << n) - 1) << 2));
+}
+
 static void global_pool(struct ox *o)
 {
 	uint32_t x = ox_v(o, 0), n = ox_spatial_rank(o, x);
@@ -453,6 +493,8 @@ static const struct ox_op rows[] = {
 	{ "ConvTranspose", 1, 0, conv_transpose, 0, NULL, 0 },
 	{ "MaxPool", 1, 0, max_pool, 0, NULL, 0 },
 	{ "AveragePool", 7, 0, average_pool, 0, NULL, 0 },
+	{ "LpPool", 2, 0, lp_pool, 0, NULL, 0 },
+	{ "GlobalLpPool", 2, 0, global_lp_pool, 0, NULL, 0 },
 	{ "GlobalMaxPool", 1, 0, global_pool, TN_reduce_max, NULL, 0 },
 	{ "GlobalAveragePool", 1, 0, global_pool, TN_mean, NULL, 0 },
 };

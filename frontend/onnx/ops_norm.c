@@ -135,7 +135,48 @@ static void row_normalization(struct ox *o)
 		norm_statistics(o, x, axis, epsilon);
 }
 
+/* x / (bias + alpha / size * sum of squares over `size` neighbouring channels) ^ beta */
+static void local_response(struct ox *o)
+{
+	uint32_t x = ox_v(o, 0), rank = ox_rank(o, x), low[OX_RANK], high[OX_RANK];
+	int64_t size = ox_int(o, "size", 0), one = 1, channel = 1, last = rank;
+	double alpha = ox_float(o, "alpha", (double)1e-4f), beta = ox_float(o, "beta", 0.75), bias = ox_float(o, "bias", 1);
+	if (size < 1 || size > OX_DIM_MAX || rank < 2 || rank + 1 > OX_RANK)
+		ox_fail(o, TN_E_ARG, "size %lld, input of rank %u", (long long)size, rank);
+	for (uint32_t d = 0; d < rank; d++) {
+		low[d] = ox_c(o, d == 1 ? (size - 1) / 2 : 0);
+		high[d] = ox_c(o, d == 1 ? size - 1 - (size - 1) / 2 : 0);
+	}
+	uint32_t v = ox_pad(o, tn_ir_unary(o->ir, TN_square, x), 0, low, high, NULL), window = ox_c(o, size);
+	struct tn_attr_in attrs[] = { TN_A_INTS(dims, &channel, 1), TN_A_SIZES(size, &window, 1), TN_A_INTS(stride, &one, 1), TN_A_INTS(dilation, &one, 1) };
+	v = tn_ir_reduce(o->ir, TN_sum, tn_ir_add(o->ir, TN_window, &v, 1, attrs, 4), &last, 1);
+	v = tn_ir_binary(o->ir, TN_add, tn_ir_binary(o->ir, TN_mul, v, ox_like(o, v, alpha / (double)size)), ox_like(o, v, bias));
+	ox_out(o, 0, tn_ir_binary(o->ir, TN_div, x, tn_ir_binary(o->ir, TN_pow, v, ox_like(o, v, beta))));
+}
+
+/* (x - mean) / (deviation + 1e-9) over the named axes */
+static void mean_variance(struct ox *o)
+{
+	static const int64_t usual[] = { 0, 2, 3 };
+	uint32_t x = ox_v(o, 0), rank = ox_rank(o, x), n, k = 0;
+	const int64_t *given = ox_ints(o, "axes", &n), *named = given ? given : usual;
+	const uint32_t *dims = ox_dims(o, x);
+	uint64_t bits = 0;
+	int64_t axes[OX_RANK];
+	for (uint32_t i = 0; i < (given ? n : 3); i++)
+		bits |= UINT64_C(1) << ox_axis(o, named[i], rank);
+	for (uint32_t d = 0; d < rank; d++)
+		if (bits >> d & 1)
+			axes[k++] = d;
+	uint32_t c = ox_binary(o, TN_sub, x, ox_keep_dims(o, tn_ir_reduce(o->ir, TN_mean, x, axes, k), dims, rank, bits));
+	uint32_t dev = ox_keep_dims(o, tn_ir_reduce(o->ir, TN_mean, tn_ir_unary(o->ir, TN_square, c), axes, k), dims, rank, bits);
+	dev = tn_ir_unary(o->ir, TN_sqrt, dev);
+	ox_out(o, 0, ox_binary(o, TN_div, c, tn_ir_binary(o->ir, TN_add, dev, ox_like(o, dev, 1e-9))));
+}
+
 static const struct ox_op rows[] = {
+	{ "LRN", 1, 0, local_response, 0, NULL, 0 },
+	{ "MeanVarianceNormalization", 9, 0, mean_variance, 0, NULL, 0 },
 	{ "BatchNormalization", 7, 0, batch_normalization, 0, NULL, 0 },
 	{ "InstanceNormalization", 6, 0, instance_normalization, 0, NULL, 0 },
 	{ "GroupNormalization", 18, 0, group_normalization, 0, NULL, 0 },
