@@ -72,7 +72,7 @@ struct tn_host {
 	/* run a program found on the PATH, without a shell: argv ends with NULL, dir (NULL: where the process stands) becomes its folder, its
 	 * input is empty, its environment ours.  Returns when it has ended.  Killed with its children after timeout_ms (TIMEOUT) or when
 	 * the work of `stop` (may be NULL) is cancelled (CANCELLED).  UNSUPPORTED: no such program.  CALL: it failed.  What it wrote to
-	 * both outputs, up to cap - 1 bytes and a 0, is in output (may be NULL); the rest is dropped. */
+	 * both outputs goes to the log (level 3); up to cap - 1 bytes of it and a 0 are in output (may be NULL). */
 	int32_t (*tool)(void *ctx, const char *const *argv, const char *dir, uint64_t timeout_ms, struct tn_token *stop, char *output, uint64_t cap);
 	/* a private empty folder (below TMPDIR, else /tmp) that is removed by tool_dir_remove, with all that is in it; path gets its
 	 * 0-terminated name.  RANGE: cap is too small (128 is enough for /tmp).  CALL: it cannot be made */
@@ -295,7 +295,7 @@ struct tn_launch {
 	struct tn_program *program;
 	const struct tn_ref *buffers; uint64_t n_buffers;     /* in the order of the nest's buffers, or inputs then outputs of the region */
 	const int64_t *scalars;       uint64_t n_scalars;     /* in the order fixed at rendering, or the region's symbols */
-	uint32_t grid[3];               /* kernel way: what the template's launch says; in a record a dim may be 0: nothing to do.  Graph way: 1 1 1 */
+	uint32_t grid[3];               /* kernel way: what the template's launch says, no dim 0 (such launches are not sent).  Graph way: 1 1 1 */
 	uint32_t after;                 /* what it waits for on its queue, enum tn_after */
 	struct tn_ref scratch;          /* contents undefined; this launch's until it ends; size 0 where none is needed */
 	const struct tn_sync *waits, *signals; uint64_t n_waits, n_signals;   /* 0.1: none */
