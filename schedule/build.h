@@ -42,6 +42,7 @@ struct nb {
 uint32_t nb_emit(struct nb *b, uint32_t value, struct nb_at at, uint32_t guard, uint64_t fill);  /* the step that computes it */
 void nb_store(struct nb *b, uint32_t value, const struct nb_at *at, uint32_t step);
 void nb_coords(struct nb *b, uint32_t value, struct nb_at *at);                                  /* fills c */
+uint32_t nb_position(struct nb *b, uint32_t value, const struct nb_at *at);                        /* row-major, from c */
 uint32_t nb_access(struct nb *b, uint32_t value, struct nb_at at, uint32_t guard, uint64_t fill, uint32_t flags);
 uint32_t nb_to_step(void *ctx, uint32_t expr);                                                   /* an expression as an i64 step */
 struct nb_at nb_blank(uint32_t rank);

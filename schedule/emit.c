@@ -21,6 +21,8 @@ static uint32_t position(struct nb *b, const uint32_t *c, const uint32_t *dims, 
 	return sum;
 }
 
+uint32_t nb_position(struct nb *b, uint32_t v, const struct nb_at *at) { return position(b, at->c, shape(b, v), 0, at->rank); }
+
 /* the inverse: coordinates of dims lo..hi-1 from a position; first: the dim whose coordinate needs no mod */
 static void spread(struct nb *b, uint32_t at, uint32_t *c, const uint32_t *dims, uint32_t lo, uint32_t hi)
 {

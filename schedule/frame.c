@@ -533,8 +533,33 @@ static void frame_of(struct fr_ctx *c, const struct tn_node *n)
 		value(c, out)->map = (struct fr_map){ .known = 1, .bij = 1 };
 		value(c, out)->forward = 1;
 	} else {
-		add_dims(c->f, g, out, 0, 0);
-		identity(c, out, 0);
+		add_dims(c->f, g, c->f->base, 0, 0);
+		identity(c, c->f->base, 0);
+	}
+}
+
+static int listed(const uint32_t *nodes, uint32_t n, uint32_t node)
+{
+	uint32_t lo = 0, hi = n;
+	while (lo < hi) {
+		const uint32_t mid = (lo + hi) / 2;
+		if (nodes[mid] < node)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < n && nodes[lo] == node;
+}
+
+/* the last result, seen through reshapes: what is before them has the dims that other addresses run along */
+static uint32_t base_of(const struct tn_graph *g, const uint32_t *nodes, uint32_t n)
+{
+	uint32_t v = tn_out(g, &g->nodes.at[nodes[n - 1]], 0);
+	for (;;) {
+		const uint32_t node = tn_val(g, v)->node;
+		if (node == TN_NOTHING || g->nodes.at[node].prim != TN_reshape || !listed(nodes, n, node))
+			return v;
+		v = tn_in(g, &g->nodes.at[node], 0);
 	}
 }
 
@@ -636,6 +661,7 @@ int fr_try(struct fr_ctx *c, const uint32_t *nodes, uint32_t n, const uint32_t *
 	c->f = f;
 	if (!classify(c, nodes, n))
 		return 0;
+	f->base = base_of(g, nodes, n);
 	frame_of(c, &g->nodes.at[f->origin == TN_NOTHING ? nodes[n - 1] : f->origin]);
 	for (uint32_t i = 0; i < n; i++)
 		forward(c, &g->nodes.at[nodes[i]], i);

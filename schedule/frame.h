@@ -19,6 +19,7 @@ struct fr_value {
 struct fr_dim { uint32_t extent, axis; };            /* extent: a size of the graph; axis: enum tn_axis (kept dims: OUTER) */
 struct tn_frame {
 	uint32_t cls, origin;           /* enum tn_nest_class; node of the first anchor or TN_NOTHING */
+	uint32_t base;                  /* POINTWISE: the value whose dims the frame has */
 	uint32_t n_dims, red;           /* red: mask of RED, K or SEQ dims */
 	struct fr_dim dims[FR_DIMS];
 	uint32_t levels;                /* ROWS, REDUCE: the highest level of a reduction */

@@ -18,6 +18,7 @@ static void home_identity(struct nb *b, uint32_t v, uint32_t skip)
 	for (uint32_t d = 0, i = 0; i < at.rank; d++)
 		if (!(skip >> d & 1))
 			at.c[i++] = dim_at(b, d);
+	at.flat = nb_position(b, v, &at);        /* kept through reshapes, so that they cost no quotients */
 	b->home[v] = at;
 }
 
@@ -87,7 +88,7 @@ static void set_homes(struct nb *b)
 		home_identity(b, tn_in(g, n, 0), 0);
 	}
 	if (b->f.cls != TN_NEST_SCATTER)
-		home_identity(b, tn_out(g, n, 0), axes);
+		home_identity(b, b->f.cls == TN_NEST_POINTWISE ? b->f.base : tn_out(g, n, 0), axes);
 	for (uint32_t i = 0; i < g->nodes.count; i++)
 		home_forward(b, i);
 	for (uint32_t i = 0; i < b->fr.n_values; i++) {
