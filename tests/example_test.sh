@@ -38,7 +38,7 @@ same() {
 }
 
 cat >atoms.tn <<'T'
-graph @atoms(%x: f32[n, 7], %y: f32[n, 7], %i: i32[n, 7], %j: i64[n], %c: bool[n, 7]) -> f32[n, 7], i32[n, 7], i64[n], bool[n], f32[7, n], f32[n, 7] where 0 <= n {
+graph @atoms(%x: f32[n, 7], %y: f32[n, 7], %i: i32[n, 7], %j: i64[n], %c: bool[n, 7]) -> f32[n, 7], i32[n, 7], i64[n], bool[n], f32[7, n], f32[n, 7], f32[n, 7] where 0 <= n {
 	%a = div %x, %y
 	%b = floor %a
 	%r = rem %x, %y
@@ -52,7 +52,9 @@ graph @atoms(%x: f32[n, 7], %y: f32[n, 7], %i: i32[n, 7], %j: i64[n], %c: bool[n
 	%p = permute %x, perm = [1, 0]
 	%q = sin %p
 	%s = gather %y, %j, axis = 0
-	return %e, %v, %h, %t, %q, %s
+	%g = log %x
+	%f = max %g, %y
+	return %e, %v, %h, %t, %q, %s, %f
 }
 T
 cat >mixed.tn <<'T'
