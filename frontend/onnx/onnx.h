@@ -9,7 +9,10 @@
  * TN_E_GONE         the file, or one that it names for its weights, cannot be read
  *
  * Dims: a dim with a real name is a symbol shared by all dims of that name; one that is unset, -1, or named "" or "?" is a
- * symbol of its own.  Symbols have bounds 0 .. 2^31 - 1. */
+ * symbol of its own.  Symbols have bounds 0 .. 2^31 - 1, which come down where the model only makes sense so: a dim that must equal
+ * a number (channels of fixed weights) gets it as both bounds, one that a slice cuts at 10^9 or beyond ("to the end") gets that as
+ * its upper bound.  Inputs that break them are refused when symbols are bound.  Where a broadcast depends on whether two sizes
+ * are equal and nothing proves it, the model is refused (TN_E_UNSUPPORTED). */
 #ifndef TENON_ONNX_H
 #define TENON_ONNX_H
 #include "ir/ir.h"
