@@ -20,10 +20,10 @@ FLOATS(FLOAT_HELPERS)
 	static T add_##name(T x, T y) { return (T)(U)((uint64_t)x + (uint64_t)y); } \
 	static T sub_##name(T x, T y) { return (T)(U)((uint64_t)x - (uint64_t)y); } \
 	static T mul_##name(T x, T y) { return (T)(U)((uint64_t)x * (uint64_t)y); } \
-	static T div_##name(T x, T y) { return y == 0 ? (T)-1 : lowest != 0 && y == (T)-1 ? sub_##name(0, x) : (T)(x / y); } \
-	static T rem_##name(T x, T y) { return y == 0 ? x : lowest != 0 && y == (T)-1 ? (T)0 : (T)(x % y); } \
-	static T shl_##name(T x, T y) { return (uint64_t)y >= sizeof(T) * 8 ? (T)0 : (T)(U)((uint64_t)x << (uint64_t)y); } \
-	static T shr_##name(T x, T y) { return (uint64_t)y >= sizeof(T) * 8 ? (T)(lowest != 0 && x < (T)1 && x != 0 ? -1 : 0) : (T)(x >> (uint64_t)y); }
+	static T div_##name(T x, T y) { return (T)(y == 0 ? (T)-1 : lowest != 0 && y == (T)-1 ? sub_##name(0, x) : (T)(x / y)); } \
+	static T rem_##name(T x, T y) { return (T)(y == 0 ? x : lowest != 0 && y == (T)-1 ? (T)0 : (T)(x % y)); } \
+	static T shl_##name(T x, T y) { return (T)((uint64_t)y >= sizeof(T) * 8 ? (T)0 : (T)(U)((uint64_t)x << (uint64_t)y)); } \
+	static T shr_##name(T x, T y) { return (T)((uint64_t)y >= sizeof(T) * 8 ? (T)(lowest != 0 && x < (T)1 && x != 0 ? -1 : 0) : (T)(x >> (uint64_t)y)); }
 SIGNED(INT_HELPERS)
 UNSIGNED(INT_HELPERS)
 
