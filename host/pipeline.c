@@ -19,20 +19,12 @@ static void tell(const struct way *w, const char *stage, double done)
 	if (w->o->progress) w->o->progress(w->o->progress_ctx, stage, done);
 }
 
-/* ---- what the user switched off: "plugin:row", or every fusion rule of every plugin */
-static int is_fusion_rule(const struct tn_backend *b, const char *row)
-{
-	for (uint64_t i = 0; i < b->rules.count; i++)
-		if (!strcmp(b->rules.at[i].id, row)) return !(b->rules.at[i].flags & TN_RULE_GRAPH);
-	return 0;
-}
-
+/* ---- what the user switched off: "plugin:row" */
 static int disabled(void *ctx, uint32_t slot, const char *row)
 {
 	const struct way *w = ctx;
 	const struct tn_backend *b = w->s->place[slot].backend;
 	size_t n = strlen(b->id);
-	if (w->o->fuse_none && is_fusion_rule(b, row)) return 1;
 	for (uint32_t i = 0; i < w->s->n_disabled; i++) {
 		const char *d = w->s->disabled[i];
 		if (!strncmp(d, b->id, n) && d[n] == ':' && !strcmp(d + n + 1, row)) return 1;
@@ -244,7 +236,7 @@ void tn_pipeline(struct tn_session *s, const struct tn_graph *g, const struct tn
 	memset(out, 0, sizeof *out);
 	struct way *w = tn_new(a, struct way);           /* places keep a pointer to it */
 	*w = (struct way){ .s = s, .o = o, .a = a, .c = out };
-	out->places = (struct tn_places){ s->place, s->n_places, disabled, w, o->numerics, o->deterministic };
+	out->places = (struct tn_places){ s->place, s->n_places, disabled, w, o->numerics, o->deterministic, o->fuse_none };
 	tell(w, "simplify", 0);
 	out->ir = clean(w, g);
 	if (o->until < TN_AT_ASSIGN) return;

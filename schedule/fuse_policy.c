@@ -167,7 +167,7 @@ const char *fz_rule(struct fz *z, uint32_t slot, const uint32_t *nodes, uint32_t
 	const struct tn_rule_row_rows *rows = &z->p->at[slot].backend->rules;
 	uint32_t anchor, before, after;
 	*allowed = n == 1 && q_template(z->p, slot, f->cls);
-	if (!q_template(z->p, slot, f->cls) || n > MAX_NODES || inputs(z) > MAX_INPUTS)
+	if (!q_template(z->p, slot, f->cls) || n > MAX_NODES || inputs(z) > MAX_INPUTS || z->p->fuse_none)
 		return NULL;
 	masks(z, nodes, n, f, &anchor, &before, &after);
 	for (uint64_t i = 0; i < rows->count; i++) {

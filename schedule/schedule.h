@@ -18,6 +18,7 @@ struct tn_places {
 	void *ctx;
 	uint32_t numerics;                     /* enum tn_numerics */
 	int deterministic;
+	int fuse_none;                         /* kernels of one node each */
 };
 
 /* ---- assign: which slot runs each node.  One entry a node; deny: (node, slot) pairs that a compile declined, encoded node << 8 | slot */
