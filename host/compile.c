@@ -14,6 +14,15 @@ struct unit {                    /* what one compile call holds */
 	uint64_t key[4];
 };
 
+/* the template of a kernel, the rule of a region */
+static const char *rule_of(const struct tn_executable *x, uint32_t program)
+{
+	if (x->c.kernels[program]) return x->c.kernels[program]->tmpl->id;
+	for (uint32_t i = 0; i < x->c.groups.n; i++)
+		if (x->c.sources[i].program == program && x->c.groups.at[i].rule) return x->c.groups.at[i].rule;
+	return "";
+}
+
 static void set_entries(struct tn_executable *x, struct unit *u, struct tn_arena *a)
 {
 	u->entries = tn_array(a, struct tn_entry, u->n);
@@ -24,7 +33,7 @@ static void set_entries(struct tn_executable *x, struct unit *u, struct tn_arena
 		u->entries[i].name = x->c.programs[p].name;
 		u->entries[i].graph = x->c.regions[p];
 		u->entries[i].nest = x->c.kernels[p] ? x->c.kernels[p]->nest : NULL;
-		u->entries[i].rule = x->c.kernels[p] ? x->c.kernels[p]->tmpl->id : "";
+		u->entries[i].rule = rule_of(x, p);
 	}
 	struct tn_compile *c = &u->room.c;
 	*c = (struct tn_compile){ .head = TN_HEAD(tn_compile, TN_KIND_COMPILE), .target = x->s->place[u->slot].device->target,

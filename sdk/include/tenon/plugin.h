@@ -246,7 +246,7 @@ struct tn_entry {
 	const struct tn_graph *graph;   /* graph way: the region; buffers of a launch are its inputs, then its outputs; scalars its symbols.
 	                                   An input whose value also has `constant` set is known at compile time.  Kernel way: NULL */
 	const struct tn_nest *nest;     /* kernel way: what the text computes, for plugins that want to know; may be NULL */
-	const char *rule;               /* id of the rule or template that made it (0.1: "" for regions) */
+	const char *rule;               /* id of the template of a kernel, of the rule of a region */
 };
 TN_SPAN(tn_entry);
 struct tn_compile {
