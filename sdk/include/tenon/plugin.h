@@ -340,8 +340,8 @@ struct tn_backend {
 	int32_t (*trim)(struct tn_device *d, uint32_t level);                          /* FREE  give back caches, level 0 (what is idle) to 2 (all) [nothing] */
 	/* asking and compiling */
 	/* FREE  level 2: one verdict a node, on the shapes at hand, which may hold symbols.  A yes means that the node alone compiles and is
-	 * right.  by_node: nodes.count long, all YES before; a failure counts as that.  Asked once a graph, of plugins with a GRAPH rule, about
-	 * what the kernel way does not take anyway [the tables alone] */
+	 * right.  by_node: nodes.count long, all YES before; a failure counts as that.  Asked about each form of a graph (as loaded, expanded), of
+	 * plugins with a GRAPH rule; what the kernel way takes stays with it [the tables alone] */
 	int32_t (*can)(struct tn_self *s, const char *target, const struct tn_graph *g, struct tn_verdict *by_node);
 	/* R FREE  see struct tn_compile.  UNSUPPORTED for text: no compiler here, the host interprets this plugin's nests.  DECLINED or
 	 * UNSUPPORTED for a region: it does not fit, its nodes go to who is next (the graph is placed anew, twice at most).  Any other code
