@@ -221,18 +221,20 @@ static struct number converted(uint32_t from, uint32_t to, struct number x)
 		if (to == TN_F32)
 			return (struct number){ (double)(float)v, 0, 0 };
 		double hi = (double)v;                                                   /* the sticky rest decides ties */
-		if ((long double)hi != v && !(*(uint64_t *)(void *)&hi & 1))
+		uint64_t bits;
+		memcpy(&bits, &hi, 8);
+		if ((long double)hi != v && !(bits & 1))
 			hi = nextafter(hi, (long double)hi < v ? HUGE_VAL : -HUGE_VAL);
 		return (struct number){ round_to(to, hi), 0, 0 };
 	}
-	uint32_t bits = 8 * bytes_of(to);
-	double top = ldexp(1, (int)bits - is_signed(to)), low = is_signed(to) ? -top : 0;
+	uint32_t width = 8 * bytes_of(to);
+	double top = ldexp(1, (int)width - is_signed(to)), low = is_signed(to) ? -top : 0;
 	if (isnan(x.f))
 		return of_int(to, 0);
 	if (x.f >= top)
-		return of_int(to, is_signed(to) ? (UINT64_C(1) << (bits - 1)) - 1 : UINT64_MAX);
+		return of_int(to, is_signed(to) ? (UINT64_C(1) << (width - 1)) - 1 : UINT64_MAX);
 	if (x.f <= low)
-		return of_int(to, is_signed(to) ? UINT64_C(1) << (bits - 1) : 0);
+		return of_int(to, is_signed(to) ? UINT64_C(1) << (width - 1) : 0);
 	return of_int(to, is_signed(to) ? (uint64_t)(int64_t)x.f : (uint64_t)x.f);
 }
 
