@@ -39,6 +39,14 @@ void fr_init(struct fr_ctx *c, const struct tn_graph *g, struct tn_arena *a);
 int fr_try(struct fr_ctx *c, const uint32_t *nodes, uint32_t n_nodes, const uint32_t *outs, uint32_t n_outs, struct tn_frame *f);
 struct fr_value *fr_value(const struct fr_ctx *c, uint32_t value);   /* NULL: not in the last set */
 
+/* inside: frame.c and frame_spread.c */
+struct fr_value *fr_add(struct fr_ctx *c, uint32_t value);           /* finds or adds */
+struct fr_map fr_fresh(uint32_t rank);
+uint32_t fr_entry_uses(const struct fr_ctx *c, int16_t at);
+void fr_set_uses(const struct fr_ctx *c, struct fr_map *m);
+void fr_forward(struct fr_ctx *c, const struct tn_node *n, uint32_t member);
+int fr_backward(struct fr_ctx *c, const struct tn_node *n);          /* 0: f->why */
+
 /* how dims of a reshape correspond: in[i] is the result dim that operand dim i equals, FR_ONE, or FR_MIXED; what is mixed are the
  * dims i_lo..i_hi of the operand and o_lo..o_hi of the result */
 struct fr_reshape { int in[TN_RANK_MAX]; uint32_t i_lo, i_hi, o_lo, o_hi; };

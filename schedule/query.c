@@ -1,5 +1,6 @@
 /* query.c - what a plugin's tables say */
 #include "schedule/query.h"
+#include "schedule/where.h"
 #include "ir/builders.h"
 #include <string.h>
 
@@ -110,7 +111,7 @@ int q_caps(const struct tn_places *p, uint32_t slot, const struct tn_graph *g, c
 {
 	const struct tn_cap_row_rows *rows = &p->at[slot].backend->caps;
 	for (uint64_t i = 0; i < rows->count; i++)
-		if (rows->at[i].prim == n->prim && cap_covers(&rows->at[i], g, n))
+		if (rows->at[i].prim == n->prim && cap_covers(&rows->at[i], g, n) && q_where(rows->at[i].where, g, n))
 			return !q_disabled(p, slot, tn_prim_name(n->prim));
 	return 0;
 }

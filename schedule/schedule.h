@@ -29,8 +29,13 @@ struct tn_assignment tn_assign(const struct tn_graph *g, const struct tn_places 
  * tensors that only feed host operations stay on the host. */
 struct tn_assignment tn_expand_assigned(const struct tn_assignment *as, const struct tn_places *p, struct tn_arena *a);
 
+/* tn_expand_assigned opens rows and reductions made of others (softmax, layer_norm, mean, var, ...), too: fuse finds their nests
+ * in what they are made of, wherever a user wrote that by hand or not. */
+
 /* ---- layout: chooses operand layouts for contractions and at boundaries; adds pack, unpack and copy nodes (a copy node where a
- * value moves between slots).  Packs of constants are marked for folding: the plan runs them once. */
+ * value moves between slots; none for graph inputs and constants, which are uploaded where they are read).  A constant operand of a
+ * dot is packed where the plugin has a layout "dot.b.*" and claims pack: pack's operand is [batch.., K, N]; where K or N were several
+ * dims a reshape of the packed value gives them back, and is always part of the dot's nest. */
 struct tn_assignment tn_layout(const struct tn_assignment *as, const struct tn_places *p, struct tn_arena *a);
 
 /* ---- fuse: groups in execution order; each becomes one launch */
@@ -51,6 +56,8 @@ struct tn_group {
 	const uint32_t *out; uint32_t n_out;     /* values written that someone else reads */
 	int constant;                            /* reads only constants: run once when the plan is made, kept resident */
 };
+/* A KERNEL group of class SCATTER updates its result in place: what runs it first fills that buffer with the scatter's operand 0,
+ * which is among in but has no buffer of its own in the nest. */
 struct tn_groups { const struct tn_graph *g; const struct tn_group *at; uint32_t n; };
 struct tn_groups tn_fuse(const struct tn_assignment *as, const struct tn_places *p, struct tn_arena *a);
 

@@ -1,5 +1,6 @@
 /* stages_test.c - what the stages decide, as text: slots, copies, packs, groups, nests */
 #include "schedule/fake.h"
+#include "schedule/where.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
@@ -180,6 +181,33 @@ static void equal_nests(void **unused)
 	tn_arena_fini(&a);
 }
 
+/* predicates of capability rows */
+static void where(void *arg)
+{
+	struct tn_arena *a = arg;
+	static const char text[] = "graph @t(%x: f32[4, 6], %y: f32[n, 6]) where 0 <= n {\n%s = softmax %x, axis = 1\n%t = softmax %y, axis = 1\nreturn %s, %t\n}";
+	static const struct { const char *where; int known, symbolic; } rows[] = {
+		{ NULL, 1, 1 }, { "rank == 2", 1, 1 }, { "dim1 % 4 == 0", 0, 0 }, { "dim(1) * 2 > 11 && axis == rank - 1", 1, 1 }, { "elements <= 24", 1, 0 },
+		{ "dim0 >= 4 || rank == 2", 1, 0 }, { "!(rank != 2)", 1, 1 }, { "dim2 == 1", 0, 0 }, { "rank ==", 0, 0 }, { "rank / 0", 0, 0 }, { "1 + ", 0, 0 }, { "frob", 0, 0 },
+	};
+	const struct tn_graph *g = &tn_ir_parse(a, text, strlen(text), "case")->g;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		if (q_where(rows[i].where, g, &g->nodes.at[0]) != rows[i].known || q_where(rows[i].where, g, &g->nodes.at[1]) != rows[i].symbolic)
+			fail_msg("%s", rows[i].where ? rows[i].where : "none");
+	}
+}
+
+static void wheres(void **unused)
+{
+	struct tn_diag d = { 0 };
+	struct tn_arena a;
+	(void)unused;
+	tn_arena_init(&a, &d);
+	if (tn_protect(&d, where, &a))
+		fail_msg("%s", d.text);
+	tn_arena_fini(&a);
+}
+
 /* bad nest texts: where and what */
 struct bad { struct tn_arena *a; const char *text; };
 static void read_it(void *arg)
@@ -213,7 +241,7 @@ static void bad_texts(void **unused)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(stages), cmocka_unit_test(packing), cmocka_unit_test(equal_nests), cmocka_unit_test(bad_texts) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(stages), cmocka_unit_test(packing), cmocka_unit_test(equal_nests), cmocka_unit_test(wheres), cmocka_unit_test(bad_texts) };
 	tn_decomp_register();
 	cpu = fake_rich_backend;
 	cpu.id = "cpu";
