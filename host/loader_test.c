@@ -19,7 +19,7 @@ static char logged[8192];
 
 static char *in_folder(const char *name)
 {
-	static char path[4][256];
+	static char path[4][400];
 	static int next;
 	next = (next + 1) & 3;
 	snprintf(path[next], sizeof path[next], "%s/%s", folder, name);
@@ -38,7 +38,7 @@ static char *read_all(const char *path, size_t *size)
 
 static void put(const char *name, const void *bytes, size_t size)
 {
-	char temp[300];
+	char temp[440];
 	snprintf(temp, sizeof temp, "%s.new", in_folder(name));
 	FILE *f = fopen(temp, "wb");
 	assert_non_null(f);
@@ -219,7 +219,7 @@ static void test_writable_by_others(void **state)
 {
 	(void)state;
 	struct tn_session *s;
-	char typed[300];
+	char typed[100];
 	copy_plugin("good", "good.so", 0);
 	copy_plugin("nodev", "other.so", 0);
 	chmod(in_folder("other.so"), 0646);
@@ -257,7 +257,7 @@ static void test_link_in_open_folder(void **state)
 {
 	(void)state;
 	struct tn_session *s;
-	char open_folder[100], target[512];
+	char open_folder[100], target[128];
 	snprintf(open_folder, sizeof open_folder, "%s/open", folder);
 	mkdir(open_folder, 0700);
 	copy_plugin("good", "good.so", 0);
