@@ -263,14 +263,13 @@ const char *rd_fresh(struct rd *r, const char *stem)
 void rd_line(struct rd *r, const char *fmt, ...)
 {
 	va_list ap, again;
-	char *line, small[512];
 	va_start(ap, fmt);
 	va_copy(again, ap);
-	int len = vsnprintf(small, sizeof small, fmt, ap);
+	int len = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
 	if (len < 0)
 		rd_fault(r, TN_E_INTERNAL, "a statement cannot be formatted");
-	line = tn_arena_alloc(r->arena, (size_t)len + 1);
+	char *line = tn_arena_alloc(r->arena, (size_t)len + 1);
 	vsnprintf(line, (size_t)len + 1, fmt, again);
 	va_end(again);
 	for (char *p = line; p;) {           /* each line of a longer statement stands indented */
