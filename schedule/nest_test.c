@@ -64,6 +64,8 @@ static const struct graph_case cases[] = {
 	{ "diamond", "graph @t(%x: f32[8]) {\n%e = exp %x\n%a = neg %e\n%p = slice %e, start = [0], limit = [4], step = [1]\n%q = slice %a, start = [4], limit = [8], step = [1]\n%m = mul %p, %q\n%s = sum %e, axes = [0]\nreturn %m, %s\n}", 0 },
 	{ "symbols", "graph @t(%x: f32[n, 6], %y: f32[n, 2*m]) where 0 <= n, 0 <= m {\n%r = reshape %y, shape = [n, 2, m]\n%s = sum %r, axes = [2]\n%t = sum %x, axes = [1]\n%b = broadcast %t, shape = [n, 2], dims = [0]\n%a = add %b, %s\nreturn %a\n}", 0 },
 	{ "symbolic flattening", "graph @t(%x: f32[n, m, 6]) where 0 <= n, 0 <= m {\n%r = reshape %x, shape = [n*m, 6]\n%p = permute %r, perm = [1, 0]\n%q = reshape %p, shape = [6, n, m]\n%a = neg %q\nreturn %a\n}", 1 },
+	{ "a sum read at two places", "graph @t(%x: f32[5, 5]) {\n%s = sum %x, axes = [1]\n%a = broadcast %s, shape = [5, 5], dims = [0]\n%b = broadcast %s, shape = [5, 5], dims = [1]\n%r = add %a, %b\nreturn %r\n}", 2 },
+	{ "a dot and its transpose", "graph @t(%x: f32[5, 4], %y: f32[4, 5]) {\n%d = dot %x, %y, contract = [1, 0]\n%t = permute %d, perm = [1, 0]\n%r = add %d, %t\nreturn %r\n}", 2 },
 	{ "random bits", "graph @t(%s: u64[], %o: u64[]) {\n%r = random_uniform %s, %o, dtype = f32, shape = [3, 5]\nreturn %r\n}", 0 },
 };
 

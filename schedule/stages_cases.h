@@ -187,3 +187,23 @@
 	"\t\t%5 = store f32 %4, b1[64*d0 + d1]\n"
 	"}\n",
 	0, 0 },
+{ "an epilogue loads again what the reduction loaded", "c", "",
+"graph @t(%x: f32[4, 8], %y: f32[4]) {\n%b = broadcast %y, shape = [4, 8], dims = [0]\n%m = mul %x, %b\n%s = sum %m, axes = [1]\n%r = add %s, %y\nreturn %r\n}",
+	"group 0 kernel on cpu reduce by rows { broadcast, mul, sum, add } from %y, %x to %r\n"
+	"nest reduce strict {\n"
+	"\tdim d0 outer 4\n"
+	"\tdim d1 red 8\n"
+	"\tbuffer b0 f32[32] read value 0\n"
+	"\tbuffer b1 f32[4] read value 1\n"
+	"\tbuffer b2 f32[4] write value 5\n"
+	"\tphase outer red\n"
+	"\t\t%0 = load f32 b0[8*d0 + d1]\n"
+	"\t\t%1 = load f32 b1[d0]\n"
+	"\t\t%2 = mul f32 %0, %1\n"
+	"\t\t%3 = reduce f32 sum %2\n"
+	"\tphase outer\n"
+	"\t\t%4 = load f32 b1[d0]\n"
+	"\t\t%5 = add f32 %3, %4\n"
+	"\t\t%6 = store f32 %5, b2[d0]\n"
+	"}\n",
+	0, 0 },
