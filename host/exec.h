@@ -24,7 +24,9 @@ struct tn_instance {
 	struct tn_token *tokens; unsigned char *pending;   /* by launch, on asynchronous devices */
 	void **host_arena; uint64_t *host_room;            /* by segment: domain 0 */
 	struct tn_memory **dev_arena; uint64_t *dev_room;  /* by segment * n_domains + domain */
-	void *scratch; uint64_t scratch_room;
+	void *scratch;                       /* domain 0 */
+	struct tn_memory **dev_scratch;      /* by domain */
+	uint64_t *scratch_room, *scratch_need;   /* by domain: bytes there, bytes that a segment asks for */
 	void **temp;                         /* by input, then by output: dense stand-ins */
 	uint64_t used;                       /* tick of the newest use */
 	struct tn_record *record;            /* of the whole call, or NULL */

@@ -111,6 +111,13 @@ static uint32_t choose(const struct tn_instance *in, uint32_t program)
 	return program;
 }
 
+static uint32_t scratch_domain(const struct tn_instance *in, uint32_t slot)
+{
+	const struct tn_session *s = in->x->s;
+	return slot >= s->n_places || (s->place[slot].device->flags & TN_DEV_HOST_ADDRESS) ? 0 : slot + 1;
+}
+
+/* scratch: by domain, the most that a launch so far needs */
 static int32_t fill_launch(struct tn_instance *in, uint32_t i, uint64_t *scratch, struct tn_diag *d)
 {
 	const struct tn_plan_launch *pl = &in->x->c.plan->launches[i];
@@ -130,27 +137,46 @@ static int32_t fill_launch(struct tn_instance *in, uint32_t i, uint64_t *scratch
 	}
 	uint64_t need = in->x->scratch[p];
 	if (!pr->interpret && in->x->c.kernels[p] && v[pr->scratch] > 0) {
-		uint64_t tile = ((uint64_t)v[pr->scratch] + 63) / 64 * 64 * tn_pool_threads(in->x->s->pool);
+		uint32_t at_once = scratch_domain(in, pl->slot) ? 1 : tn_pool_threads(in->x->s->pool);     /* a device of its own makes its own copies */
+		uint64_t tile = ((uint64_t)v[pr->scratch] + 63) / 64 * 64 * at_once;
 		if (tile > need) need = tile;
 	}
 	l->scratch.size = need;
-	if (need > *scratch) *scratch = need;
+	if (need > scratch[scratch_domain(in, pl->slot)]) scratch[scratch_domain(in, pl->slot)] = need;
 	return TN_OK;
 }
 
-static int32_t room_scratch(struct tn_instance *in, uint32_t segment, uint64_t size, struct tn_diag *d)
+static int32_t room_scratch(struct tn_instance *in, uint32_t domain, uint64_t size, struct tn_diag *d)
+{
+	if (size <= in->scratch_room[domain]) return TN_OK;
+	in->scratch_room[domain] = 0;
+	int32_t st = TN_OK;
+	if (domain) {
+		in->x->s->place[domain - 1].backend->release(in->dev_scratch[domain]);
+		st = tn_domain_alloc(in->x->s, domain, size, &in->dev_scratch[domain], d);
+	} else {
+		free(in->scratch);
+		in->scratch = aligned_alloc(64, (size + 127) / 64 * 64);
+		if (!in->scratch) st = tn_fail(d, TN_E_NOMEM, "run: no memory for %llu bytes of scratch", (unsigned long long)size);
+	}
+	if (st == TN_OK) in->scratch_room[domain] = size;
+	return st;
+}
+
+/* every launch up to this segment points at the scratch of its domain, which may have moved */
+static int32_t set_scratch(struct tn_instance *in, uint32_t segment, const uint64_t *sizes, struct tn_diag *d)
 {
 	const struct tn_plan *plan = in->x->c.plan;
-	if (size > in->scratch_room) {
-		free(in->scratch);
-		in->scratch_room = 0;
-		in->scratch = aligned_alloc(64, (size + 127) / 64 * 64);
-		if (!in->scratch) return tn_fail(d, TN_E_NOMEM, "run: no memory for %llu bytes of scratch", (unsigned long long)size);
-		in->scratch_room = size;
+	int32_t st = TN_OK;
+	for (uint32_t domain = 0; domain < plan->n_domains && st == TN_OK; domain++) st = room_scratch(in, domain, sizes[domain], d);
+	for (uint32_t i = 0; i < plan->n_launches && st == TN_OK; i++) {
+		struct tn_ref *ref = &in->launches[i].l.scratch;
+		uint32_t domain = scratch_domain(in, plan->launches[i].slot);
+		if (plan->launches[i].segment > segment || !ref->size) continue;
+		ref->memory = domain ? in->dev_scratch[domain] : NULL;
+		ref->offset = domain ? 0 : (uint64_t)(uintptr_t)in->scratch;
 	}
-	for (uint32_t i = 0; i < plan->n_launches; i++)
-		if (plan->launches[i].segment <= segment) in->launches[i].l.scratch.offset = (uint64_t)(uintptr_t)in->scratch;
-	return TN_OK;
+	return st;
 }
 
 int32_t tn_instance_segment(struct tn_instance *in, uint32_t segment, struct tn_diag *d)
@@ -169,10 +195,10 @@ int32_t tn_instance_segment(struct tn_instance *in, uint32_t segment, struct tn_
 	}
 	int32_t st = TN_OK;
 	for (uint32_t domain = 0; domain < plan->n_domains && st == TN_OK; domain++) st = lay_out(in, segment, domain, d);
-	uint64_t scratch = 0;
+	memset(in->scratch_need, 0, plan->n_domains * sizeof *in->scratch_need);
 	for (uint32_t i = 0; i < plan->n_launches && st == TN_OK; i++)
-		if (plan->launches[i].segment == segment) st = fill_launch(in, i, &scratch, d);
-	if (st == TN_OK) st = room_scratch(in, segment, scratch, d);
+		if (plan->launches[i].segment == segment) st = fill_launch(in, i, in->scratch_need, d);
+	if (st == TN_OK) st = set_scratch(in, segment, in->scratch_need, d);
 	return st;
 }
 
@@ -209,6 +235,9 @@ static void make_arrays(void *arg)
 	in->host_room = tn_array(a, uint64_t, plan->n_segments);
 	in->dev_arena = tn_array(a, struct tn_memory *, plan->n_segments * plan->n_domains);
 	in->dev_room = tn_array(a, uint64_t, plan->n_segments * plan->n_domains);
+	in->dev_scratch = tn_array(a, struct tn_memory *, plan->n_domains);
+	in->scratch_room = tn_array(a, uint64_t, plan->n_domains);
+	in->scratch_need = tn_array(a, uint64_t, plan->n_domains);
 	in->temp = tn_array(a, void *, plan->g->n_in + plan->g->n_out);
 }
 
@@ -225,6 +254,8 @@ void tn_instance_destroy(struct tn_instance *in)
 		}
 		for (uint32_t i = 0; i < plan->g->n_in + plan->g->n_out; i++) free(in->temp[i]);
 		free(in->scratch);
+		for (uint32_t dm = 1; dm < plan->n_domains; dm++)
+			if (in->dev_scratch[dm]) in->x->s->place[dm - 1].backend->release(in->dev_scratch[dm]);
 	}
 	tn_arena_fini(&in->arena);
 	free(in);

@@ -179,8 +179,7 @@ static void graph_group(struct way *w, uint32_t i, uint32_t *cap)
 	*p = (struct tn_plan_program){ .slot = gr->slot, .next = TN_NOTHING, .sizes = g->sizes, .scalars = scalars, .n_scalars = (uint32_t)region->n_symbols, .grid = { 1, 1, 1 },
 		.name = tn_printf(w->a, "%s_%u", tn_prim_name(g->nodes.at[gr->nodes[0]].prim), i) };
 	uint32_t *values = tn_array(w->a, uint32_t, gr->n_in + gr->n_out);
-	memcpy(values, gr->in, gr->n_in * sizeof *values);
-	memcpy(values + gr->n_in, gr->out, gr->n_out * sizeof *values);
+	for (uint32_t k = 0; k < gr->n_in + gr->n_out; k++) values[k] = k < gr->n_in ? gr->in[k] : gr->out[k - gr->n_in];
 	c->sources[i] = (struct tn_plan_source){ c->n_programs - 1, values, gr->n_in + gr->n_out };
 }
 

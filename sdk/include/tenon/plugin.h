@@ -188,7 +188,8 @@ struct tn_template_row {
 	const char *text;
 	const char *where;                      /* predicate over the nest: "extent(INNER) >= 8"; NULL: always */
 	const char *scratch;                    /* bytes of private scratch a tile needs, an expression; NULL: 0.  tn_launch.scratch holds so
-	                                           many, rounded up to 64, for each of host->threads: one piece a member of the team */
+	                                           many, rounded up to 64: on a TN_DEV_HOST_ADDRESS device for each of host->threads (one
+	                                           piece a member of the team), else once */
 	const char *launch[3];                  /* grid, expressions over extents and params; NULL: 1 */
 	struct tn_param_row_rows params;
 	double benefit;                         /* higher is tried first */
