@@ -355,7 +355,7 @@ static void test_duplicates(void **state)
 		expect("duplicate", p.reason, reasons[i]);
 	}
 	tn_session_destroy(s);
-	copy_plugin("twin", "a.so", 40);                                   /* a faulty first one does not hide the good ones */
+	copy_plugin("good", "a.so", 9000);                                  /* a faulty first one does not hide the good ones */
 	assert_int_equal(open_session("test.good", folder, 0, &s), TN_OK);
 	tn_session_destroy(s);
 }
