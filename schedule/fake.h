@@ -347,13 +347,13 @@ static inline void fake_group(const struct tn_groups *gs, uint32_t i, const stru
 	/* what was read back is what runs.  Its sizes are ordered by the symbols' new names: after that the text is stable */
 	struct tn_text t = { .arena = a }, once = { .arena = a }, twice = { .arena = a };
 	tn_nest_print(&t, n);
+	if (r->print)
+		tn_text_put(&r->text, t.at, t.len);
 	n = tn_nest_parse(a, t.at, t.len, "nest");
 	tn_nest_print(&once, n);
 	tn_nest_print(&twice, tn_nest_parse(a, once.at, once.len, "nest"));
 	if (strcmp(once.at, twice.at) != 0 || (gs->g->n_symbols < 2 && strcmp(t.at, once.at) != 0))
 		tn_raise(a->diag, TN_E_INTERNAL, "a nest's text is not what it was when printed again:\n%s\n%s\n%s", t.at, once.at, twice.at);
-	if (r->print)
-		tn_text_put(&r->text, t.at, t.len);
 	for (uint32_t k = 0; k < x->n_out; k++)
 		v[x->out[k]] = fake_array(g, x->out[k], symbols, a);
 	if (n->cls == TN_NEST_SCATTER) {                       /* filled with what it updates */

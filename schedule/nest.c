@@ -103,7 +103,9 @@ static void set_homes(struct nb *b)
 static void begin_phase(struct nb *b, uint32_t outer_only)
 {
 	b->scope += outer_only;
-	*tn_push(b->a, b->phases, b->n_phases, b->cap_phases) = (struct nb_phase){ outer_only, b->n_steps, 0 };
+	/* coordinates of homes may have needed steps already: they are the first phase's */
+	const uint32_t step0 = b->n_phases ? b->n_steps : 0;
+	*tn_push(b->a, b->phases, b->n_phases, b->cap_phases) = (struct nb_phase){ outer_only, step0, 0 };
 }
 
 static void end_phase(struct nb *b)

@@ -17,6 +17,73 @@ struct out {
 	struct tn_map by_linear;
 };
 
+/* ---- steps that nothing needs: coordinates that turned out to be simpler.  What is left moves up */
+static void need(struct nb *b, unsigned char *live, uint32_t step);
+
+static void need_expr(struct nb *b, unsigned char *live, uint32_t expr)
+{
+	const struct ix x = b->ix.exprs[expr];
+	for (uint32_t i = 0; i < x.n; i++) {
+		const struct ix_atom *t = &b->ix.atoms[x.t[i].atom];
+		if (t->kind == IX_STEP)
+			need(b, live, t->at);
+		else if (t->kind == IX_DIV)
+			need_expr(b, live, t->at);
+	}
+}
+
+static void need(struct nb *b, unsigned char *live, uint32_t step)
+{
+	const struct tn_step *s = &b->steps[step];
+	if (live[step])
+		return;
+	live[step] = 1;
+	for (uint32_t k = 0; k < s->n_args; k++)
+		need(b, live, b->args[s->arg0 + k]);
+	if (s->op == TN_STEP_LOAD || s->op == TN_STEP_STORE || s->op == TN_STEP_UPDATE) {
+		need_expr(b, live, b->accesses[s->a].index);
+		for (uint32_t g = b->accesses[s->a].guard; g; g = b->guards[g - 1].parent)
+			need_expr(b, live, b->guards[g - 1].index);
+	}
+	if (s->op == TN_STEP_STORE || s->op == TN_STEP_UPDATE || s->op == TN_STEP_REDUCE || s->op == TN_STEP_DOT || s->op == TN_STEP_CUMULATE)
+		need(b, live, s->b);
+	if (s->op == TN_STEP_DOT)
+		need(b, live, s->a);
+}
+
+static void drop_dead(struct nb *b)
+{
+	unsigned char *live = tn_array(b->a, unsigned char, b->n_steps + 1);
+	uint32_t *to = tn_array(b->a, uint32_t, b->n_steps + 1), n = 0;
+	for (uint32_t i = 0; i < b->n_steps; i++)
+		if (b->steps[i].op == TN_STEP_STORE || b->steps[i].op == TN_STEP_UPDATE)
+			need(b, live, i);
+	for (uint32_t i = 0; i < b->n_steps; i++) {
+		to[i] = n;
+		if (live[i])
+			b->steps[n++] = b->steps[i];
+	}
+	to[b->n_steps] = n;
+	for (uint32_t i = 0; i < b->n_phases; i++) {
+		struct nb_phase *p = &b->phases[i];
+		p->n_steps = to[p->step0 + p->n_steps] - to[p->step0];
+		p->step0 = to[p->step0];
+	}
+	b->n_steps = n;
+	for (uint32_t i = 0; i < n; i++) {
+		struct tn_step *s = &b->steps[i];
+		for (uint32_t k = 0; k < s->n_args; k++)
+			b->args[s->arg0 + k] = to[b->args[s->arg0 + k]];
+		if (s->op == TN_STEP_STORE || s->op == TN_STEP_UPDATE || s->op == TN_STEP_REDUCE || s->op == TN_STEP_DOT || s->op == TN_STEP_CUMULATE)
+			s->b = to[s->b];
+		if (s->op == TN_STEP_DOT)
+			s->a = to[s->a];
+	}
+	for (uint32_t i = 0; i < b->ix.n_atoms; i++)
+		if (b->ix.atoms[i].kind == IX_STEP)
+			b->ix.atoms[i].at = to[b->ix.atoms[i].at];
+}
+
 /* ---- which expressions are used */
 static void use(struct out *o, uint32_t expr)
 {
@@ -350,6 +417,7 @@ const struct tn_nest *nb_finish(struct nb *b, struct tn_arena *a)
 	struct out o = { .b = b, .a = a, .by_linear = { .arena = b->a } };
 	struct tn_nest *n = tn_new(a, struct tn_nest);
 	o.seen = tn_array(b->a, unsigned char, b->ix.n_exprs + 1);
+	drop_dead(b);
 	use_all(&o);
 	merge(&o);
 	choose_axes(&o);
