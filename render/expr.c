@@ -1,7 +1,8 @@
 /* expr.c - size rows that grow, and the expression language of where, launch, scratch and @if@ (docs/templates.md)
  *
  * Every value is a size row with bounds.  Comparisons are decided from bounds: true for every value that the symbols may take,
- * false for every one, or open; an open truth makes `where` and @if@ false and is an error where a size is asked for. */
+ * false for every one, or open: then the truth is itself a size, 0 or 1, made of min, max, sums and products.  An open `where` makes
+ * its kernel a variant that is taken where the size is 1; an open @if@ counts as false. */
 #include "render/inner.h"
 #include <ctype.h>
 #include <limits.h>
@@ -205,29 +206,47 @@ static struct rd_num of_int(struct rd *r, int64_t v)
 	return of_size(r, rd_size_const(&r->sizes, v));
 }
 
-static struct rd_num of_truth(struct rd *r, bool yes, bool no)
-{
-	return yes ? of_int(r, 1) : no ? of_int(r, 0) : (struct rd_num){ TN_NOTHING, 0, 1 };
-}
-
-static uint32_t size_of(struct in *in, struct rd_num v)
-{
-	if (v.size == TN_NOTHING)
-		fault(in, "a comparison that the sizes' bounds leave open is no size");
-	return v.size;
-}
-
 static struct rd_num op2(struct in *in, uint32_t op, struct rd_num a, struct rd_num b)
 {
 	struct rd_sizes *z = &in->r->sizes;
 	if ((op == TN_SIZE_DIV || op == TN_SIZE_MOD) && b.lo <= 0 && b.hi >= 0)
 		fault(in, "the divisor may be 0");
-	return of_size(in->r, rd_size_op(z, op, size_of(in, a), size_of(in, b)));
+	return of_size(in->r, rd_size_op(z, op, a.size, b.size));
 }
 
 static struct rd_num minus(struct in *in, struct rd_num a)
 {
 	return op2(in, TN_SIZE_MUL, a, of_int(in->r, -1));
+}
+
+/* ---- truths: 0 or 1; folding by bounds decides those that are not open */
+static struct rd_num clamped(struct in *in, struct rd_num a)
+{
+	return op2(in, TN_SIZE_MIN, of_int(in->r, 1), op2(in, TN_SIZE_MAX, of_int(in->r, 0), a));
+}
+
+static struct rd_num negated(struct in *in, struct rd_num a) { return op2(in, TN_SIZE_ADD, of_int(in->r, 1), minus(in, a)); }
+
+static struct rd_num less(struct in *in, struct rd_num a, struct rd_num b)
+{
+	if (a.hi < b.lo)
+		return of_int(in->r, 1);
+	return a.lo >= b.hi || a.size == b.size ? of_int(in->r, 0) : clamped(in, op2(in, TN_SIZE_ADD, b, minus(in, a)));
+}
+
+static struct rd_num equal(struct in *in, struct rd_num a, struct rd_num b)
+{
+	if (a.size == b.size || (a.lo == a.hi && b.lo == b.hi && a.lo == b.lo))
+		return of_int(in->r, 1);
+	return op2(in, TN_SIZE_MUL, negated(in, less(in, a, b)), negated(in, less(in, b, a)));
+}
+
+/* any number as a truth */
+static struct rd_num truth(struct in *in, struct rd_num a)
+{
+	if (a.lo >= 0 && a.hi <= 1)
+		return a;
+	return a.lo > 0 || a.hi < 0 ? of_int(in->r, 1) : negated(in, equal(in, a, of_int(in->r, 0)));
 }
 
 static struct rd_num parse_or(struct in *in);
@@ -259,7 +278,7 @@ static struct rd_axis axis_arg(struct in *in)
 static int64_t phase_arg(struct in *in)
 {
 	struct rd_num v = parse_or(in);
-	if (v.size == TN_NOTHING || v.lo != v.hi || v.lo < 0)
+	if (v.lo != v.hi || v.lo < 0)
 		fault(in, "the number of a phase was expected");
 	return v.lo;
 }
@@ -365,7 +384,7 @@ static struct rd_num call(struct in *in, const char *name)
 		v = of_int(r, (uint64_t)p < r->n->phases.count && r->n->phases.at[p].axes >> x.axis & 1);
 	} else if (!strcmp(name, "static")) {
 		w = parse_or(in);
-		v = of_int(r, w.size != TN_NOTHING && w.lo == w.hi);
+		v = of_int(r, w.lo == w.hi);
 	} else if (!strcmp(name, "plain")) {
 		v = of_int(r, rd_operand_plain(r, word_arg(in)));
 	} else if (!strcmp(name, "layout")) {
@@ -436,7 +455,7 @@ static struct rd_num parse_unary(struct in *in)
 	if (in->p + 1 < in->end && in->p[0] == '!' && in->p[1] != '=') {
 		in->p++;
 		struct rd_num v = parse_unary(in);
-		return of_truth(in->r, v.lo == 0 && v.hi == 0, v.lo > 0 || v.hi < 0);
+		return negated(in, truth(in, v));
 	}
 	if (isdigit((unsigned char)*in->p)) {
 		int64_t v = 0;
@@ -480,53 +499,38 @@ static struct rd_num parse_add(struct in *in)
 
 static struct rd_num parse_compare(struct in *in)
 {
-	struct rd_num v = parse_add(in), w;
-	struct rd *r = in->r;
+	struct rd_num v = parse_add(in);
 	for (;;) {
-		if (take(in, "<=")) {
-			w = parse_add(in);
-			v = of_truth(r, v.hi <= w.lo, v.lo > w.hi);
-		} else if (take(in, ">=")) {
-			w = parse_add(in);
-			v = of_truth(r, v.lo >= w.hi, v.hi < w.lo);
-		} else if (take(in, "<")) {
-			w = parse_add(in);
-			v = of_truth(r, v.hi < w.lo, v.lo >= w.hi);
-		} else if (take(in, ">")) {
-			w = parse_add(in);
-			v = of_truth(r, v.lo > w.hi, v.hi <= w.lo);
-		} else if (take(in, "==")) {
-			w = parse_add(in);
-			v = of_truth(r, (v.size == w.size && v.size != TN_NOTHING) || (v.lo == v.hi && w.lo == w.hi && v.lo == w.lo), v.hi < w.lo || w.hi < v.lo);
-		} else if (take(in, "!=")) {
-			w = parse_add(in);
-			v = of_truth(r, v.hi < w.lo || w.hi < v.lo, (v.size == w.size && v.size != TN_NOTHING) || (v.lo == v.hi && w.lo == w.hi && v.lo == w.lo));
-		} else {
+		if (take(in, "<="))
+			v = negated(in, less(in, parse_add(in), v));
+		else if (take(in, ">="))
+			v = negated(in, less(in, v, parse_add(in)));
+		else if (take(in, "<"))
+			v = less(in, v, parse_add(in));
+		else if (take(in, ">"))
+			v = less(in, parse_add(in), v);
+		else if (take(in, "=="))
+			v = equal(in, v, parse_add(in));
+		else if (take(in, "!="))
+			v = negated(in, equal(in, v, parse_add(in)));
+		else
 			return v;
-		}
 	}
 }
-
-static bool never(struct rd_num v)  { return v.lo == 0 && v.hi == 0; }
-static bool always(struct rd_num v) { return v.lo > 0 || v.hi < 0; }
 
 static struct rd_num parse_and(struct in *in)
 {
 	struct rd_num v = parse_compare(in);
-	while (take(in, "&&")) {
-		struct rd_num w = parse_compare(in);
-		v = of_truth(in->r, always(v) && always(w), never(v) || never(w));
-	}
+	while (take(in, "&&"))
+		v = op2(in, TN_SIZE_MUL, truth(in, v), truth(in, parse_compare(in)));
 	return v;
 }
 
 static struct rd_num parse_or(struct in *in)
 {
 	struct rd_num v = parse_and(in);
-	while (take(in, "||")) {
-		struct rd_num w = parse_and(in);
-		v = of_truth(in->r, always(v) || always(w), never(v) && never(w));
-	}
+	while (take(in, "||"))
+		v = op2(in, TN_SIZE_MAX, truth(in, v), truth(in, parse_and(in)));
 	return v;
 }
 
@@ -542,11 +546,11 @@ struct rd_num rd_eval(struct rd *r, const char *text, size_t len)
 
 uint32_t rd_eval_size(struct rd *r, const char *text, size_t len)
 {
-	struct in in = { r, text, text, text + len };
-	return size_of(&in, rd_eval(r, text, len));
+	return rd_eval(r, text, len).size;
 }
 
 bool rd_holds(struct rd *r, const char *text, size_t len)
 {
-	return always(rd_eval(r, text, len));
+	struct rd_num v = rd_eval(r, text, len);
+	return v.lo > 0 || v.hi < 0;
 }

@@ -23,7 +23,7 @@ uint32_t rd_size_op(struct rd_sizes *z, uint32_t op, uint32_t a, uint32_t b);
 bool rd_size_is(const struct rd_sizes *z, uint32_t i, int64_t v);     /* is the constant v */
 
 /* ---- a value of the expression language: a size row, or a truth that the sizes' bounds leave open */
-struct rd_num { uint32_t size; int64_t lo, hi; };                     /* size TN_NOTHING: undecided, 0 or 1 */
+struct rd_num { uint32_t size; int64_t lo, hi; };                     /* a comparison that bounds leave open is a size that is 0 or 1 */
 
 struct rd;
 struct rd_num rd_eval(struct rd *r, const char *text, size_t len);
@@ -57,6 +57,7 @@ struct rd {
 	const struct tn_backend *b;
 	const struct tn_device_info *d;
 	const struct tn_template_row *t;
+	uint32_t when;               /* the size that an open `where` is, or TN_NOTHING */
 	const int32_t *params;
 	struct tn_arena *arena;
 	struct tn_diag *diag;

@@ -37,14 +37,15 @@ static const char *kernel_name(struct rd *r)
 	uint64_t key[4];
 	tn_nest_key(r->n, key);
 	const char *cls = r->n->cls < sizeof class_names / sizeof *class_names ? class_names[r->n->cls] : "nest";
-	return tn_printf(r->arena, "tn_%s_%012llx", cls, (unsigned long long)(key[0] & UINT64_C(0xffffffffffff)));
+	const char *name = tn_printf(r->arena, "tn_%s_%012llx", cls, (unsigned long long)(key[0] & UINT64_C(0xffffffffffff)));
+	return r->when == TN_NOTHING ? name : tn_printf(r->arena, "%s_%u", name, (unsigned)(r->t - r->b->templates.at));   /* one of several variants */
 }
 
 struct rd *rd_start(const struct tn_nest *n, const struct tn_backend *b, const struct tn_device_info *d,
 	const struct tn_template_row *t, struct tn_arena *a)
 {
 	struct rd *r = tn_new(a, struct rd);
-	*r = (struct rd){ .n = n, .b = b, .d = d, .t = t, .arena = a, .diag = a->diag, .out.arena = a, .words.arena = a };
+	*r = (struct rd){ .when = TN_NOTHING, .n = n, .b = b, .d = d, .t = t, .arena = a, .diag = a->diag, .out.arena = a, .words.arena = a };
 	if (n->dims.count > RD_MAX_DIMS)
 		rd_fault(r, TN_E_UNSUPPORTED, "a nest of %llu dims; at most %d", (unsigned long long)n->dims.count, RD_MAX_DIMS);
 	rd_sizes_init(&r->sizes, n, a);
@@ -100,6 +101,7 @@ static struct tn_kernel *fill_template(struct rd *r)
 	struct tn_kernel *k = tn_new(r->arena, struct tn_kernel);
 	for (int i = 0; i < 3; i++)
 		k->grid[i] = t->launch[i] ? rd_eval_size(r, t->launch[i], strlen(t->launch[i])) : rd_size_const(&r->sizes, 1);
+	k->when = r->when;
 	k->scratch = t->scratch ? rd_eval_size(r, t->scratch, strlen(t->scratch)) : rd_size_const(&r->sizes, 0);
 	k->name = r->name;
 	k->nest = r->n;
@@ -135,8 +137,14 @@ static void try_template(void *arg)
 {
 	struct trial *t = arg;
 	struct rd *r = rd_start(t->n, t->b, t->d, t->t, t->a);
-	if (!t->t->where || rd_holds(r, t->t->where, strlen(t->t->where)))
-		t->kernel = fill_template(r);
+	if (t->t->where) {
+		struct rd_num v = rd_eval(r, t->t->where, strlen(t->t->where));
+		if (v.lo == 0 && v.hi == 0)
+			return;
+		if (v.lo <= 0 && v.hi >= 0)
+			r->when = v.size;
+	}
+	t->kernel = fill_template(r);
 }
 
 /* the best template that was not tried: higher benefit first, then the table's order */
@@ -157,12 +165,18 @@ struct tn_kernel *tn_render(const struct tn_nest *n, const struct tn_backend *b,
 	struct trial t = { n, b, d, NULL, a, NULL };
 	bool *tried = tn_array(a, bool, b->templates.count);
 	struct tn_diag first = { .code = TN_OK };
+	struct tn_kernel *chain = NULL, **last = &chain;
 	while ((t.t = next_template(&t, tried))) {
 		tried[t.t - b->templates.at] = true;
+		t.kernel = NULL;
 		if (allow && !allow(ctx, t.t->id))
 			continue;
-		if (tn_protect(a->diag, try_template, &t) == TN_OK && t.kernel)
-			return t.kernel;
+		if (tn_protect(a->diag, try_template, &t) == TN_OK && t.kernel) {
+			*last = t.kernel;
+			last = &t.kernel->next;
+			if (t.kernel->when == TN_NOTHING)
+				return chain;                 /* what comes after one that always serves is never taken */
+		}
 		if (a->diag->code == TN_E_NOMEM)
 			tn_raise(a->diag, TN_E_NOMEM, "%s", a->diag->text);
 		if (!t.kernel && a->diag->code != TN_OK && first.code == TN_OK)

@@ -15,7 +15,7 @@ struct tn_kernel {
 	uint32_t scratch;                        /* bytes a tile needs, a size in `sizes` */
 	struct tn_size_rows sizes;               /* nest->sizes and what addresses, launch and scratch expressions added */
 	const char *text; uint64_t text_len;     /* of this kernel alone, without the unit's preamble */
-	uint32_t when;                           /* a size, in `sizes`: 0 where this variant does not serve; not read in the last */
+	uint32_t when;                           /* a size, in `sizes`: 0 where this variant does not serve; TN_NOTHING: it always does */
 	struct tn_kernel *next;                  /* the variant to take then; NULL: this is the last and serves always */
 	const char *const *uses; uint32_t n_uses;     /* helper words ("helper.NAME") that the unit must hold */
 };

@@ -223,6 +223,26 @@ static void test_two_plugins(void **st)
 	unsetenv("TENON_DISABLE");
 }
 
+/* a row of unknown length has two kernels; which one runs is decided by the length of each call */
+static void test_variants(void **st)
+{
+	static const struct graph_case rows = { "long rows", "graph @t(%x: f32[n, m]) -> f32[n, m] where 0 <= n, 0 <= m {\n%r = softmax %x, axis = 1\nreturn %r\n}", { { 2, 9 }, { 1, 1200000 }, { 3, 17 } } };
+	struct tn_session *s = session("cpu_simd", 0);
+	struct tn_executable_stats stats = { .head = TN_HEAD(tn_executable_stats, 0) };
+	struct tn_model *m;
+	struct tn_executable *x;
+	(void)st;
+	run_case(s, &rows, &waits, "variants");
+	ok(tn_model_parse(s, rows.text, strlen(rows.text), &m), "variants", "");
+	ok(tn_executable_create(s, m, NULL, &x), "variants", "");
+	tn_executable_stat(x, &stats);
+	assert_int_equal(stats.launches, 1);
+	assert_int_equal(stats.kernels, 2);
+	tn_executable_destroy(x);
+	tn_model_destroy(m);
+	tn_session_destroy(s);
+}
+
 /* ---- one executable on many threads, each with its own sizes */
 struct caller { struct tn_session *s; struct tn_model *m; struct tn_executable *x; int64_t n; int bad; };
 static void *call_often(void *arg)
@@ -329,7 +349,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ref), cmocka_unit_test(test_cpu_simd), cmocka_unit_test(test_unfused), cmocka_unit_test(test_strict),
 		cmocka_unit_test(test_two_plugins), cmocka_unit_test(test_no_compiler), cmocka_unit_test(test_answers_while_compiling),
-		cmocka_unit_test(test_threads), cmocka_unit_test(test_wrong_arguments), cmocka_unit_test(test_strides), cmocka_unit_test(test_validated),
+		cmocka_unit_test(test_variants), cmocka_unit_test(test_threads), cmocka_unit_test(test_wrong_arguments), cmocka_unit_test(test_strides), cmocka_unit_test(test_validated),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

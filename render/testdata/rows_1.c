@@ -1,13 +1,11 @@
-void tn_rows_a19d25a1bc2e(const struct kargs *a)
+void tn_rows_a19d25a1bc2e_4(const struct kargs *a)
 {
 	const f32 *const b0 = a->b[0];
 	f32 *const b1 = a->b[1];
 	const i64 n0 = a->s[0];
 	const i64 n1 = a->s[1];
 	const i64 n2 = a->s[2];
-	const i64 n3 = a->s[3];
 	const i64 rows = n0, rest = 1, cols = n1, step = n2;
-	f32 *const k0 = (f32 *)((char *)a->scratch + 0 * n3);
 	for (i64 t = a->lo; t < a->hi; t++) {
 		for (i64 i = t * step; i < min_i64(t * step + step, rows); i++) {
 			f32v a0_0 = SPLAT(f32v, (-__builtin_inff()));
@@ -57,25 +55,21 @@ void tn_rows_a19d25a1bc2e(const struct kargs *a)
 					const f32v v19 = v17 - v18;
 					const f32v v20 = a16_0 + v19;
 					a16_0 = v20;
-					*(f32v_u *)(k0 + (q * cols + r + 0 * L)) = v19;
 					const f32v v21 = *(const f32v_u *)(b0 + (n1 * i + (r + 1 * L)));
 					const f32v v22 = SPLAT(f32v, v15);
 					const f32v v23 = v21 - v22;
 					const f32v v24 = a16_1 + v23;
 					a16_1 = v24;
-					*(f32v_u *)(k0 + (q * cols + r + 1 * L)) = v23;
 					const f32v v25 = *(const f32v_u *)(b0 + (n1 * i + (r + 2 * L)));
 					const f32v v26 = SPLAT(f32v, v15);
 					const f32v v27 = v25 - v26;
 					const f32v v28 = a16_2 + v27;
 					a16_2 = v28;
-					*(f32v_u *)(k0 + (q * cols + r + 2 * L)) = v27;
 					const f32v v29 = *(const f32v_u *)(b0 + (n1 * i + (r + 3 * L)));
 					const f32v v30 = SPLAT(f32v, v15);
 					const f32v v31 = v29 - v30;
 					const f32v v32 = a16_3 + v31;
 					a16_3 = v32;
-					*(f32v_u *)(k0 + (q * cols + r + 3 * L)) = v31;
 				}
 				for (; r < cols; r += L) {
 					const i64 n = min_i64(cols - r, L);
@@ -85,7 +79,6 @@ void tn_rows_a19d25a1bc2e(const struct kargs *a)
 					const f32v v36 = (f32v)select4(iota_i32v < (i32)n, (i32v)v35, (i32v)SPLAT(f32v, 0.0f));
 					const f32v v37 = a16_0 + v36;
 					a16_0 = v37;
-					*(f32v_u *)(k0 + (q * cols + r)) = v35;
 				}
 			}
 			const f32v v38 = a16_0 + a16_1;
@@ -99,10 +92,12 @@ void tn_rows_a19d25a1bc2e(const struct kargs *a)
 				i64 r = 0;
 				for (; r < cols; r += L) {
 					const i64 n = min_i64(cols - r, L);
-					const f32v v42 = *(const f32v_u *)(k0 + (q * cols + r));
-					const f32v v43 = SPLAT(f32v, v41);
-					const f32v v44 = v42 / v43;
-					put_f32(b1 + (n1 * i + r), v44, n);
+					const f32v v42 = part_f32(b0 + (n1 * i + r), n);
+					const f32v v43 = SPLAT(f32v, v15);
+					const f32v v44 = v42 - v43;
+					const f32v v45 = SPLAT(f32v, v41);
+					const f32v v46 = v44 / v45;
+					put_f32(b1 + (n1 * i + r), v46, n);
 				}
 			}
 		}
