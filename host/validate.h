@@ -24,7 +24,7 @@ struct v_object {
 	uint64_t size;                     /* memory: bytes; record: launches */
 	uint32_t space;                    /* memory */
 	uint32_t ordinal;                  /* device */
-	uint32_t is_graph, n_buffers, n_scalars;   /* program; TN_NOTHING where not known */
+	uint32_t n_buffers, n_scalars;     /* program; TN_NOTHING where not known */
 	uint64_t scratch;                  /* program: bytes that a launch needs */
 	atomic_flag in_use;                /* record: a replay is running */
 	struct v_object **programs;        /* record: as recorded */

@@ -57,7 +57,6 @@ static int32_t check_compile(const struct v_call *k, const struct tn_compile *c)
 
 static void describe(struct v_object *o, const struct tn_entry *e, uint64_t scratch)
 {
-	o->is_graph = e->graph != NULL;
 	o->n_buffers = e->graph ? e->graph->n_in + e->graph->n_out : e->nest ? (uint32_t)e->nest->buffers.count : TN_NOTHING;
 	o->n_scalars = e->graph ? (uint32_t)e->graph->n_symbols : TN_NOTHING;
 	o->scratch = scratch;

@@ -94,18 +94,17 @@ static int32_t check_program(const struct v_call *k, const struct v_object *p, c
 	return TN_OK;
 }
 
-/* a launch of a record may have nothing to do: its place in the list is fixed */
-static int32_t check_grid(const struct v_call *k, const struct v_object *dev, const struct tn_launch *l, int listed)
+static int32_t check_grid(const struct v_call *k, const struct v_object *dev, const struct tn_launch *l)
 {
 	for (int i = 0; i < 3; i++) {
 		uint64_t most = dev->dev.info.max_groups[i];
-		if (!l->grid[i] && !listed) return v_complain(k, TN_E_ARG, "grid[%d] is 0", i);
+		if (!l->grid[i]) return v_complain(k, TN_E_ARG, "grid[%d] is 0", i);
 		if (most && l->grid[i] > most) return v_complain(k, TN_E_RANGE, "grid[%d] is %u, the device takes %llu", i, l->grid[i], (unsigned long long)most);
 	}
 	return l->after > TN_AFTER_TILE ? v_complain(k, TN_E_ARG, "after is %u", l->after) : TN_OK;
 }
 
-static int32_t unwrap(struct v_call *k, const struct v_object *dev, const struct tn_launch *l, struct pile *p, uint64_t i, int listed)
+static int32_t unwrap(struct v_call *k, const struct v_object *dev, const struct tn_launch *l, struct pile *p, uint64_t i)
 {
 	struct tn_launch *out = &p->launch[i].l;
 	struct v_object *program = v_find_of(k, l->program, V_PROGRAM, "program", dev->parent);
@@ -118,7 +117,7 @@ static int32_t unwrap(struct v_call *k, const struct v_object *dev, const struct
 	out->signals = p->syncs + l->n_waits;
 	p->used[p->n_used++] = program;
 	int32_t st = check_program(k, program, l);
-	if (st == TN_OK) st = check_grid(k, dev, l, listed || program->is_graph);
+	if (st == TN_OK) st = check_grid(k, dev, l);
 	if (st == TN_OK) st = v_queue(k, dev, l->queue, &out->queue);
 	for (uint64_t b = 0; b < l->n_buffers && st == TN_OK; b++)
 		st = v_ref(k, dev, &l->buffers[b], &p->refs[b], &p->used[p->n_used++], V_ALIGNED, "buffers", b);
@@ -137,7 +136,7 @@ int32_t v_launch(struct tn_device *d, const struct tn_launch *l)
 	if (!dev) return k.st;
 	int32_t st = make_pile(&k, &l, 1, &p);
 	if (st != TN_OK) return st;
-	st = unwrap(&k, dev, l, &p, 0, 0);
+	st = unwrap(&k, dev, l, &p, 0);
 	if (st == TN_OK) st = v_token(&k, dev, l->token);
 	if (st == TN_OK) st = v_flight_begin(&k, l->token, dev, p.used, p.n_used);
 	if (st == TN_OK) {
@@ -156,7 +155,7 @@ static int32_t unwrap_list(struct v_call *k, const struct v_object *dev, const s
 	if (!n || !l) return v_complain(k, TN_E_ARG, "there are no launches");
 	int32_t st = make_pile(k, l, n, p);
 	for (uint64_t i = 0; i < n && st == TN_OK; i++) {
-		st = unwrap(k, dev, l[i], p, i, 1);
+		st = unwrap(k, dev, l[i], p, i);
 		p->launch[i].l.token = NULL;            /* one token ends them all */
 	}
 	return st;

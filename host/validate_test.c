@@ -605,13 +605,15 @@ static void test_records(void **state)
 	struct tn_ref refs[] = { { sync_mem, 0, 64 }, { sync_mem, 64, 64 } };
 	struct tn_launch one = launch_of(refs, scalars), two = one;
 	two.program = program[1];
-	two.grid[0] = 0;                                                   /* in a list: nothing to do this time */
 	const struct tn_launch *list[] = { &one, &two }, *turned[] = { &two, &one };
 	struct tn_record *r;
 	REFUSED(b->record(sync_dev, list, 0, &r), TN_E_ARG, "there are no launches");
 	refs[1].offset = 1;
 	REFUSED(b->record(sync_dev, list, 2, &r), TN_E_ARG, "buffers[1]: offset 1");
 	refs[1].offset = 64;
+	two.grid[0] = 0;
+	REFUSED(b->record(sync_dev, list, 2, &r), TN_E_ARG, "grid[0] is 0");
+	two.grid[0] = 1;
 	assert_int_equal(b->record(sync_dev, list, 2, &r), TN_OK);
 	assert_int_equal(b->replay(r, list, 2, NULL), TN_OK);
 	REFUSED(b->replay(r, list, 1, NULL), TN_E_ARG, "1 launches, 2 were recorded");
