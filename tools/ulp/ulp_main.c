@@ -17,15 +17,17 @@ static const char usage[] =
 	"    --out FILE            results, a line each, appended (out/ulp.txt)\n"
 	"    --resume              passes over what FILE has\n"
 	"    --shard I/N           the I-th of N parts, I from 0\n"
+	"ulp --truth [NAME...]     the truth of f32 against MPFR on 2^10 inputs: is the measure right?\n"
 	"ulp --merge FILE...       the lines of finished spans joined, to be kept\n"
 	"ulp --table FILE...       the table of docs/accuracy.md\n"
 	"    --dtype f32           that dtype only\n"
+	"    --samples N           so many inputs of a function (--quick: 2^20, of f64 2^12)\n"
 	"    --jobs N              that many functions at once (--quick)\n"
 	"The backend is TENON_BACKEND's, else cpu_simd.\n";
 
 struct options {
-	int quick, all, resume, merge, table;
-	uint32_t shard, n_shards, jobs, dtype;
+	int quick, all, resume, merge, table, truth;
+	uint32_t shard, n_shards, jobs, dtype, samples;
 	const char *out;
 	char **names;
 	int n_names;
@@ -100,8 +102,9 @@ struct quick {
 };
 static const uint32_t dtypes[] = { TN_F32, TN_F64, TN_F16, TN_BF16 };
 
-static uint32_t how_many(const struct ulp_truth *t, uint32_t dtype)
+static uint32_t how_many(const struct options *o, const struct ulp_truth *t, uint32_t dtype)
 {
+	if (o->samples) return o->samples;
 	if (dtype == TN_F64) return 1 << 12;
 	return t->flags & ULP_SLOW ? 1 << 16 : 1 << 20;
 }
@@ -123,7 +126,7 @@ static void quick_one(struct quick *q, const struct ulp_truth *t, uint32_t dtype
 	char why[300];
 	int ok = ulp_kernel_open(&k, q->s, t, dtype, why, sizeof why);
 	if (ok) {
-		uint32_t n = k.n_in > 1 ? ulp_sample_pairs(dtype, how_many(t, dtype), x, y) : ulp_samples(dtype, how_many(t, dtype), x);
+		uint32_t n = k.n_in > 1 ? ulp_sample_pairs(dtype, how_many(q->o, t, dtype), x, y) : ulp_samples(dtype, how_many(q->o, t, dtype), x);
 		ok = ulp_kernel_measure(&k, x, k.n_in > 1 ? y : NULL, n, &tally);
 		if (!ok) snprintf(why, sizeof why, "%s", tn_error_text());
 	}
@@ -284,6 +287,31 @@ static int sweep(const struct options *o, struct tn_session *s)
 	return w.failed != 0;
 }
 
+/* ---- --truth: the double functions may err by 2^-12 ulp of f32, where the result is in reach of f32 */
+static int check_truth(const struct options *o)
+{
+	float x[1 << 12];
+	int bad = 0;
+	if (!ulp_mpfr()) return puts("built without MPFR: nothing to compare with"), 0;
+	for (uint32_t i = 0; ulp_truth_at(i); i++) {
+		const struct ulp_truth *t = ulp_truth_at(i);
+		double worst = 0, at = 0;
+		if (!t->one || !ulp_mpfr_has(t) || !wanted(o, t->name)) continue;
+		uint32_t n = ulp_samples(TN_F32, sizeof x / sizeof *x, x);
+		for (uint32_t k = 0; k < n; k++) {
+			double truth = t->one((double)x[k]);
+			struct ulp_error e = ulp_mpfr_error(t, (double)x[k], 0, truth);
+			if (e.wrong) e.ulp = INFINITY;
+			if (fabs(truth) < 0x1p-150 || fabs(truth) > 0x1p129) e.ulp = e.wrong ? e.ulp : 0;
+			if (e.ulp > worst) worst = e.ulp, at = (double)x[k];
+		}
+		int over = worst > 0x1p17;
+		bad += over;
+		printf("%-12s %-15s worst %.3g ulp of f64 at %a%s\n", t->name, t->attrs, worst, at, over ? "  FAILED" : "");
+	}
+	return bad != 0;
+}
+
 /* ---- lines to lines and to the table */
 static int show(const struct options *o)
 {
@@ -311,19 +339,21 @@ static int parse_options(int argc, char **argv, struct options *o)
 		char end;
 		if (!strcmp(a, "--quick")) o->quick = 1;
 		else if (!strcmp(a, "--all")) o->all = 1;
+		else if (!strcmp(a, "--truth")) o->truth = 1;
 		else if (!strcmp(a, "--resume")) o->resume = 1;
 		else if (!strcmp(a, "--merge")) o->merge = 1;
 		else if (!strcmp(a, "--table")) o->table = 1;
 		else if (!strcmp(a, "--out") && next) o->out = argv[++i];
 		else if (!strcmp(a, "--shard") && next && sscanf(next, "%u/%u%c", &o->shard, &o->n_shards, &end) == 2 && o->shard < o->n_shards) i++;
 		else if (!strcmp(a, "--jobs") && next && sscanf(next, "%u%c", &o->jobs, &end) == 1 && o->jobs) i++;
+		else if (!strcmp(a, "--samples") && next && sscanf(next, "%u%c", &o->samples, &end) == 1 && o->samples && o->samples <= ULP_BLOCK) i++;
 		else if (!strcmp(a, "--dtype") && next && (o->dtype = tn_dtype_by_name(next, strlen(next))) != 0) i++;
 		else if (a[0] == '-') {
 			fprintf(stderr, "ulp: what is %s%s%s?\n%s", a, next ? " " : "", next ? next : "", usage);
 			return 0;
 		} else o->names[o->n_names++] = argv[i];
 	}
-	if (o->quick + o->all + (o->merge || o->table) == 1) return 1;
+	if (o->quick + o->all + o->truth + (o->merge || o->table) == 1) return 1;
 	fputs(usage, stderr);
 	return 0;
 }
@@ -349,6 +379,7 @@ int main(int argc, char **argv)
 	if (!parse_options(argc, argv, &o)) return 2;
 	if (o.merge || o.table) return show(&o);
 	if (!known(&o)) return 2;
+	if (o.truth) return check_truth(&o);
 	if (o.all && !o.out) {
 		o.out = "out/ulp.txt";
 		mkdir("out", 0755);

@@ -217,6 +217,123 @@ static void m_erfcx(mpfr_ptr r, mpfr_srcptr x)
 	mpfr_clear(t);
 }
 
+/* y with erfc(y) = q (complement 1) or erf(y) = q (0): two steps of Newton's from a start that is right to double */
+static void invert(mpfr_ptr y, mpfr_srcptr q, int complement, double start)
+{
+	mpfr_t f, t;
+	mpfr_inits2(mpfr_get_prec(y), f, t, (mpfr_ptr)0);
+	mpfr_set_d(y, start, N);
+	for (int i = 0; i < 2; i++) {
+		if (complement) mpfr_erfc(f, y, N), mpfr_sub(f, f, q, N);
+		else mpfr_erf(f, y, N), mpfr_sub(f, q, f, N);
+		mpfr_sqr(t, y, N);
+		mpfr_exp(t, t, N);
+		mpfr_mul(f, f, t, N);
+		mpfr_const_pi(t, N);
+		mpfr_sqrt(t, t, N);
+		mpfr_div_2ui(t, t, 1, N);
+		mpfr_mul(f, f, t, N);
+		mpfr_add(y, y, f, N);
+	}
+	mpfr_clears(f, t, (mpfr_ptr)0);
+}
+static double double_of(const char *name, mpfr_srcptr x)
+{
+	uint32_t i = 0;
+	while (strcmp(ulp_truth_at(i)->name, name) != 0) i++;
+	return ulp_truth_at(i)->one(mpfr_get_d(x, N));
+}
+static void m_erfinv(mpfr_ptr r, mpfr_srcptr x)
+{
+	double y = double_of("erfinv", x);
+	mpfr_set_d(r, y, N);
+	if (!isfinite(y) || y == 0) return;
+	mpfr_t q;
+	mpfr_init2(q, mpfr_get_prec(r));
+	mpfr_abs(q, x, N);
+	int far = mpfr_cmp_d(q, 0.5) > 0;
+	if (far) mpfr_ui_sub(q, 1, q, N);
+	invert(r, q, far, fabs(y));
+	if (y < 0) mpfr_neg(r, r, N);
+	mpfr_clear(q);
+}
+static void m_ndtri(mpfr_ptr r, mpfr_srcptr x)                 /* y = -sqrt 2 inverse-erfc(2 x), from the nearer end */
+{
+	double y = double_of("ndtri", x);
+	mpfr_set_d(r, y, N);
+	if (!isfinite(y) || y == 0) return;
+	mpfr_t q;
+	mpfr_init2(q, mpfr_get_prec(r));
+	int centre = mpfr_cmp_d(x, 0.25) > 0 && mpfr_cmp_d(x, 0.75) < 0;
+	if (centre) mpfr_mul_2ui(q, x, 1, N), mpfr_sub_ui(q, q, 1, N), mpfr_abs(q, q, N);
+	else if (y > 0) mpfr_ui_sub(q, 1, x, N), mpfr_mul_2ui(q, q, 1, N);
+	else mpfr_mul_2ui(q, x, 1, N);
+	invert(r, q, !centre, fabs(y) / 1.4142135623730951);
+	mpfr_sqrt_ui(q, 2, N);
+	mpfr_mul(r, r, q, N);
+	if (y < 0) mpfr_neg(r, r, N);
+	mpfr_clear(q);
+}
+
+/* I_order(|x|) e^-|x|: the series, whose terms are all positive; from 200 on Hankel's, whose least term is e^-400 of the first */
+static void scaled_bessel(mpfr_ptr r, mpfr_srcptr x, unsigned long order)
+{
+	mpfr_t a, z, term;
+	mpfr_inits2(mpfr_get_prec(r), a, z, term, (mpfr_ptr)0);
+	mpfr_abs(a, x, N);
+	mpfr_set_ui(term, 1, N);
+	if (mpfr_cmp_ui(a, 200) <= 0) {
+		if (order) mpfr_div_2ui(term, a, 1, N);
+		mpfr_sqr(z, a, N);
+		mpfr_div_2ui(z, z, 2, N);
+		mpfr_set(r, term, N);
+		for (unsigned long k = 1; k < 2000 && !mpfr_zero_p(term) && mpfr_get_exp(term) > mpfr_get_exp(r) - 200; k++) {
+			mpfr_mul(term, term, z, N);
+			mpfr_div_ui(term, term, k * (k + order), N);
+			mpfr_add(r, r, term, N);
+		}
+		mpfr_neg(a, a, N);
+		mpfr_exp(a, a, N);
+		mpfr_mul(r, r, a, N);
+	} else {
+		mpfr_set_ui(r, 1, N);
+		for (long k = 1; k < 200 && !mpfr_zero_p(term) && mpfr_get_exp(term) > -200; k++) {
+			mpfr_mul_si(term, term, (2 * k - 1) * (2 * k - 1) - 4 * (long)order, N);
+			mpfr_div_ui(term, term, 8 * (unsigned long)k, N);
+			mpfr_div(term, term, a, N);
+			mpfr_add(r, r, term, N);
+		}
+		mpfr_const_pi(z, N);
+		mpfr_mul(z, z, a, N);
+		mpfr_mul_2ui(z, z, 1, N);
+		mpfr_sqrt(z, z, N);
+		mpfr_div(r, r, z, N);
+	}
+	if (order && mpfr_signbit(x)) mpfr_neg(r, r, N);
+	mpfr_clears(a, z, term, (mpfr_ptr)0);
+}
+static void bessel(mpfr_ptr r, mpfr_srcptr x, unsigned long order, int scaled)
+{
+	mpfr_t e;
+	if (mpfr_nan_p(x)) mpfr_set_nan(r);
+	else if (mpfr_zero_p(x)) mpfr_set_ui(r, order == 0, N), mpfr_setsign(r, r, order && mpfr_signbit(x), N);
+	else if (scaled && mpfr_inf_p(x)) mpfr_set_zero(r, order && mpfr_signbit(x) ? -1 : 1);
+	else if (!scaled && mpfr_cmpabs_ui(x, 2000) > 0) mpfr_set_inf(r, order && mpfr_signbit(x) ? -1 : 1);
+	else {
+		scaled_bessel(r, x, order);
+		if (scaled) return;
+		mpfr_init2(e, mpfr_get_prec(r));
+		mpfr_abs(e, x, N);
+		mpfr_exp(e, e, N);
+		mpfr_mul(r, r, e, N);
+		mpfr_clear(e);
+	}
+}
+static void m_i0(mpfr_ptr r, mpfr_srcptr x) { bessel(r, x, 0, 0); }
+static void m_i1(mpfr_ptr r, mpfr_srcptr x) { bessel(r, x, 1, 0); }
+static void m_i0e(mpfr_ptr r, mpfr_srcptr x) { bessel(r, x, 0, 1); }
+static void m_i1e(mpfr_ptr r, mpfr_srcptr x) { bessel(r, x, 1, 1); }
+
 static const struct { const char *name, *attrs; unary *f; binary *g; mpfr_prec_t bits; } truths[] = {
 	{ "exp", "", m_exp, NULL, 160 }, { "exp2", "", m_exp2, NULL, 160 }, { "expm1", "", m_expm1, NULL, 160 }, { "log", "", m_log, NULL, 160 },
 	{ "log2", "", m_log2, NULL, 160 }, { "log10", "", m_log10, NULL, 160 }, { "log1p", "", m_log1p, NULL, 160 }, { "cbrt", "", m_cbrt, NULL, 160 },
@@ -230,6 +347,8 @@ static const struct { const char *name, *attrs; unary *f; binary *g; mpfr_prec_t
 	{ "silu", "", m_silu, NULL, 1300 }, { "gelu", "", m_gelu, NULL, 160 }, { "gelu", "approximate = 1", m_gelu_tanh, NULL, 1300 }, { "elu", "", m_elu, NULL, 160 },
 	{ "celu", "", m_elu, NULL, 160 }, { "selu", "", m_selu, NULL, 160 }, { "softplus", "", m_softplus, NULL, 160 }, { "softsign", "", m_softsign, NULL, 1200 },
 	{ "mish", "", m_mish, NULL, 1300 }, { "hardswish", "", m_hardswish, NULL, 1200 }, { "tanhshrink", "", m_tanhshrink, NULL, 2400 }, { "erfcx", "", m_erfcx, NULL, 160 },
+	{ "erfinv", "", m_erfinv, NULL, 200 }, { "ndtri", "", m_ndtri, NULL, 200 }, { "i0", "", m_i0, NULL, 200 }, { "i0e", "", m_i0e, NULL, 200 },
+	{ "i1", "", m_i1, NULL, 200 }, { "i1e", "", m_i1e, NULL, 200 },
 	{ "pow", "", NULL, m_pow, 160 }, { "atan2", "", NULL, m_atan2, 160 }, { "hypot", "", NULL, m_hypot, 160 }, { "fmod", "", NULL, m_fmod, 160 },
 };
 enum { N_TRUTHS = sizeof truths / sizeof *truths };

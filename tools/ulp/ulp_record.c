@@ -105,23 +105,40 @@ static void print_input(const struct ulp_record *r, const uint64_t *at)
 	if (two) printf(", `%0*" PRIx64 "`", digits, at[1]);
 }
 
+/* a sweep of everything tells more than a sample of the same function */
+static int superseded(const struct ulp_records *r, const struct ulp_record *x)
+{
+	for (uint32_t i = 0; !strcmp(x->how, "sample") && i < r->n; i++) {
+		const struct ulp_record *y = &r->at[i];
+		if (!strcmp(y->how, "full") && y->first == 0 && y->last == y->units - 1 && !strcmp(x->name, y->name) && !strcmp(x->attrs, y->attrs) && !strcmp(x->dtype, y->dtype)) return 1;
+	}
+	return 0;
+}
+
+static void print_row(const struct ulp_record *x)
+{
+	const struct ulp_tally *t = &x->tally;
+	int full = !strcmp(x->how, "full"), whole = x->first == 0 && x->last == x->units - 1;
+	printf("| %s%s%s | ", x->name, x->attrs[0] ? " " : "", x->attrs);
+	if (full && whole) printf("**all**");
+	else if (full) printf("units %u to %u of %u", x->first, x->last, x->units);
+	else printf("%" PRIu64, t->n);
+	if (isinf(x->bound)) printf(" | none | %.4g | ", t->finite);
+	else printf(" | %.3g | %s%.4g%s | ", x->bound, t->over ? "**" : "", t->finite, t->over ? "**" : "");
+	if (t->finite > 0) print_input(x, t->at);
+	printf(" | %" PRIu64 " | ", t->over);
+	if (t->wrong) printf("%" PRIu64 ", first ", t->wrong), print_input(x, t->wrong_at);
+	else printf("0");
+	printf(" | %.0f | %s |\n", t->seconds > 0 ? (double)t->n / t->seconds / 1e6 : 0, x->date);
+}
+
 void ulp_table(const struct ulp_records *r)
 {
-	printf("| function | dtype | inputs | bound | worst, ulp | at | over | wrong | Melem/s | measured |\n|---|---|---|---|---|---|---|---|---|---|\n");
-	for (uint32_t i = 0; i < r->n; i++) {
-		const struct ulp_record *x = &r->at[i];
-		const struct ulp_tally *t = &x->tally;
-		int full = !strcmp(x->how, "full"), whole = x->first == 0 && x->last == x->units - 1;
-		printf("| %s%s%s | %s | ", x->name, x->attrs[0] ? " " : "", x->attrs, x->dtype);
-		if (full && whole) printf("all %" PRIu64, t->n);
-		else if (full) printf("%" PRIu64 ", units %u to %u of %u", t->n, x->first, x->last, x->units);
-		else printf("%" PRIu64, t->n);
-		if (isinf(x->bound)) printf(" | none | %.4g | ", t->finite);
-		else printf(" | %.3g | %.4f | ", x->bound, t->finite);
-		print_input(x, t->at);
-		printf(" | %" PRIu64 " | ", t->over);
-		if (t->wrong) printf("%" PRIu64 ", first ", t->wrong), print_input(x, t->wrong_at);
-		else printf("0");
-		printf(" | %.0f | %s %s |\n", t->seconds > 0 ? (double)t->n / t->seconds / 1e6 : 0, x->isa, x->date);
+	static const char *const dtypes[] = { "f32", "f64", "f16", "bf16" };
+	for (uint32_t d = 0; d < 4; d++) {
+		printf("%s### %s\n\n| function | inputs | bound | worst, ulp | at | over | wrong | Melem/s | measured |\n|---|---|---|---|---|---|---|---|---|\n", d ? "\n" : "", dtypes[d]);
+		for (uint32_t i = 0; i < r->n; i++)
+			if (!strcmp(r->at[i].dtype, dtypes[d]) && !superseded(r, &r->at[i])) print_row(&r->at[i]);
 	}
+	if (r->n) printf("\nOn %s.\n", r->at[0].isa);
 }

@@ -172,7 +172,21 @@ static double remainder_of(double x, double y)
 	double r = fmod(x, y);
 	return r != 0 && signbit(r) != signbit(y) ? r + y : r;
 }
+/* Python's rule, each step in f32: the remainder is exact, the quotient of the multiple beside an integer */
+static double floor_divide_of(double x, double y)
+{
+	float a = (float)x, b = (float)y, m = fmodf(a, b), q = (a - m) / b;
+	if (b == 0) return (double)(a / b);
+	if (m != 0 && (m < 0) != (b < 0)) q -= 1;
+	float f = floorf(q);
+	if (q - f > 0.5F) f += 1;
+	return q == 0 ? (double)copysignf(0, a / b) : (double)f;
+}
 static double trunc_divide_of(double x, double y) { return trunc((double)((float)x / (float)y)); }
+
+/* +0 over -0 in fmax, the other way in fmin */
+static double fmax_of(double x, double y) { return x == 0 && y == 0 ? (signbit(x) ? y : x) : fmax(x, y); }
+static double fmin_of(double x, double y) { return x == 0 && y == 0 ? (signbit(x) ? x : y) : fmin(x, y); }
 
 static const struct ulp_truth table[] = {
 	/* name, attributes, one, two, flags, bound where the primitive's row has none, known excess */
@@ -204,7 +218,9 @@ static const struct ulp_truth table[] = {
 	{ "hypot", "", NULL, hypot, 0, 0, { 0, 0 } }, { "logaddexp", "", NULL, logaddexp_of, ULP_CANCELS, 0, { 0, 0 } },
 	{ "logaddexp2", "", NULL, logaddexp2_of, ULP_CANCELS, 0, { 0, 0 } }, { "xlogy", "", NULL, xlogy_of, 0, 0, { 0, 0 } },
 	{ "xlog1py", "", NULL, xlog1py_of, 0, 0, { 0, 0 } }, { "fmod", "", NULL, fmod, 0, 0.5, { 0, 0 } },
-	{ "remainder", "", NULL, remainder_of, 0, 0.5, { 0, 0 } }, { "trunc_divide", "", NULL, trunc_divide_of, 0, 0.5, { 0, 0 } },
+	{ "remainder", "", NULL, remainder_of, 0, 0.5, { 0, 0 } }, { "floor_divide", "", NULL, floor_divide_of, 0, 0.5, { 0, 0 } },
+	{ "trunc_divide", "", NULL, trunc_divide_of, 0, 0.5, { 0, 0 } }, { "fmax", "", NULL, fmax_of, 0, 0.5, { 0, 0 } }, { "fmin", "", NULL, fmin_of, 0, 0.5, { 0, 0 } },
+	{ "copysign", "", NULL, copysign, 0, 0.5, { 0, 0 } },
 };
 
 const struct ulp_truth *ulp_truth_at(uint32_t i) { return i < sizeof table / sizeof *table ? &table[i] : NULL; }
