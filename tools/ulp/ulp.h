@@ -32,6 +32,7 @@ struct ulp_error { double ulp; int wrong; };               /* wrong: infinite by
 /* got = f(x, y) in f64 against MPFR at 160 bits and more */
 struct ulp_error ulp_mpfr_error(const struct ulp_truth *t, double x, double y, double got);
 int ulp_mpfr_has(const struct ulp_truth *t);
+void ulp_mpfr_done(void);                                  /* frees what MPFR keeps for the thread */
 
 /* ---- judging (ulp_judge.c) */
 struct ulp_tally {
@@ -73,11 +74,12 @@ uint32_t ulp_sample_pairs(uint32_t dtype, uint32_t n_random, void *x, void *y); 
 /* ---- results (ulp_record.c): one line a function and span of units */
 enum { ULP_UNITS = 64 };                   /* a full sweep of f32 is 64 units of 2^26 inputs */
 struct ulp_record {
-	char name[32], attrs[32], dtype[8], how[8], isa[24], date[16];     /* how: full, sample */
+	char name[32], attrs[32], dtype[8], how[8], isa[48], date[16];     /* how: full, sample */
 	uint32_t first, last, units;       /* units of this line, and of all */
 	struct ulp_tally tally;
 	double bound;
 };
+int ulp_record_text(const struct ulp_record *r, char *line, uint32_t size);            /* its length */
 int ulp_record_append(const char *path, const struct ulp_record *r);                  /* one write: whole or not at all */
 struct ulp_records { struct ulp_record *at; uint32_t n, cap; };
 int ulp_records_read(const char *path, struct ulp_records *out);                      /* lines that are not ours are passed over */

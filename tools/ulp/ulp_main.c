@@ -95,7 +95,7 @@ static void print_line(const struct ulp_kernel *k, const struct ulp_tally *t)
 struct quick {
 	const struct options *o;
 	struct tn_session *s;
-	char isa[24];
+	char isa[48];
 	atomic_uint next;
 	atomic_int failed, measured, missing;
 	pthread_mutex_t print;
@@ -152,6 +152,7 @@ static void *quick_thread(void *arg)
 		if (applies(q->o, ulp_truth_at(i / 4), dtypes[i % 4])) quick_one(q, ulp_truth_at(i / 4), dtypes[i % 4], x, y);
 	free(x);
 	free(y);
+	ulp_mpfr_done();
 	return NULL;
 }
 
@@ -191,7 +192,7 @@ static int quick(const struct options *o, struct tn_session *s)
 struct sweep {
 	const struct options *o;
 	struct tn_session *s;
-	char isa[24];
+	char isa[48];
 	struct ulp_records have;
 	uint64_t done, all;                /* units */
 	double start;
@@ -309,6 +310,7 @@ static int check_truth(const struct options *o)
 		bad += over;
 		printf("%-12s %-15s worst %.3g ulp of f64 at %a%s\n", t->name, t->attrs, worst, at, over ? "  FAILED" : "");
 	}
+	ulp_mpfr_done();
 	return bad != 0;
 }
 
@@ -324,7 +326,11 @@ static int show(const struct options *o)
 		}
 	ulp_records_merge(&r);
 	if (o->table) ulp_table(&r);
-	for (uint32_t i = 0; o->merge && i < r.n; i++) ulp_record_append("/dev/stdout", &r.at[i]);
+	for (uint32_t i = 0; o->merge && i < r.n; i++) {
+		char line[512];
+		ulp_record_text(&r.at[i], line, sizeof line);
+		fputs(line, stdout);
+	}
 	free(r.at);
 	return 0;
 }

@@ -361,6 +361,7 @@ static uint32_t find(const struct ulp_truth *t)
 }
 
 int ulp_mpfr(void) { return 1; }
+void ulp_mpfr_done(void) { mpfr_free_cache(); }
 int ulp_mpfr_has(const struct ulp_truth *t) { return find(t) < N_TRUTHS; }
 
 static struct ulp_error compare(double got, mpfr_srcptr truth)
@@ -401,6 +402,7 @@ struct ulp_error ulp_mpfr_error(const struct ulp_truth *t, double x, double y, d
 }
 #else
 int ulp_mpfr(void) { return 0; }
+void ulp_mpfr_done(void) { }
 int ulp_mpfr_has(const struct ulp_truth *t)
 {
 	(void)t;

@@ -10,7 +10,7 @@
 #include "tools/ulp/ulp.h"
 
 #define FORM "%31s %31s %7s %7s units %" SCNu32 "-%" SCNu32 "/%" SCNu32 " worst %lf at %" SCNx64 ",%" SCNx64 " wrong %" SCNu64 " at %" SCNx64 ",%" SCNx64 \
-	" over %" SCNu64 " of %" SCNu64 " bound %lf seconds %lf isa %23s date %15s"
+	" over %" SCNu64 " of %" SCNu64 " bound %lf seconds %lf isa %47s date %15s"
 
 static const char *or_dash(const char *text) { return text[0] ? text : "-"; }
 
@@ -23,14 +23,20 @@ static void squeeze(char *to, size_t size, const char *from)
 	to[n] = 0;
 }
 
-int ulp_record_append(const char *path, const struct ulp_record *r)
+int ulp_record_text(const struct ulp_record *r, char *line, uint32_t size)
 {
-	char line[512], attrs[32];
+	char attrs[32];
 	const struct ulp_tally *t = &r->tally;
 	squeeze(attrs, sizeof attrs, r->attrs);
-	int n = snprintf(line, sizeof line, "%s %s %s %s units %u-%u/%u worst %.6f at %" PRIx64 ",%" PRIx64 " wrong %" PRIu64 " at %" PRIx64 ",%" PRIx64
+	return snprintf(line, size, "%s %s %s %s units %u-%u/%u worst %.6f at %" PRIx64 ",%" PRIx64 " wrong %" PRIu64 " at %" PRIx64 ",%" PRIx64
 		" over %" PRIu64 " of %" PRIu64 " bound %.6f seconds %.4f isa %s date %s\n", r->name, or_dash(attrs), r->dtype, r->how, r->first, r->last, r->units, t->finite,
 		t->at[0], t->at[1], t->wrong, t->wrong_at[0], t->wrong_at[1], t->over, t->n, r->bound, t->seconds, or_dash(r->isa), or_dash(r->date));
+}
+
+int ulp_record_append(const char *path, const struct ulp_record *r)
+{
+	char line[512];
+	int n = ulp_record_text(r, line, sizeof line);
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 	if (fd < 0) return 0;
 	int ok = write(fd, line, (size_t)n) == n;
