@@ -25,6 +25,9 @@ static int disabled(void *ctx, uint32_t slot, const char *row)
 	const struct way *w = ctx;
 	const struct tn_backend *b = w->s->place[slot].backend;
 	size_t n = strlen(b->id);
+	if (w->o->no_text && w->o->no_text[slot])                       /* the interpreter reads plain layouts only */
+		for (uint64_t i = 0; i < b->layouts.count; i++)
+			if (!strcmp(b->layouts.at[i].id, row)) return 1;
 	for (uint32_t i = 0; i < w->s->n_disabled; i++) {
 		const char *d = w->s->disabled[i];
 		if (!strncmp(d, b->id, n) && d[n] == ':' && !strcmp(d + n + 1, row)) return 1;

@@ -143,13 +143,44 @@ static int access_varies(const struct interp *m, const struct tn_access *a)
 	return varies;
 }
 
+/* elements from one lane to the next where that is the same all along: lanes are one dim, enter terms with no div or mod and no bound */
+static int64_t lane_step(const struct interp *m, const struct tn_access *a)
+{
+	int64_t step = 0;
+	uint32_t lane_dims = 0;
+	for (uint64_t i = 0; i < m->nest->dims.count; i++) lane_dims += m->nest->dims.at[i].axis == m->lane_axis;
+	if (lane_dims > 1) return INT64_MIN;
+	for (uint32_t t = 0; t < a->n_terms + a->n_bounds; t++) {
+		const struct tn_term *term = t < a->n_terms ? &m->nest->terms.at[a->term0 + t] : NULL;
+		const struct tn_linear *l = &m->nest->linears.at[term ? term->lin : m->nest->bounds.at[a->bound0 + t - a->n_terms].lin];
+		for (uint32_t p = 0; p < l->n_parts; p++) {
+			const struct tn_part *part = &m->nest->parts.at[l->part0 + p];
+			if (part->step ? !m->varies[part->index] : !dim_varies(m, part->index)) continue;
+			if (part->step || !term || term->div != TN_NOTHING || term->mod != TN_NOTHING) return INT64_MIN;
+			step += known(m, term->stride) * known(m, part->coef);
+		}
+	}
+	return step;
+}
+
 /* ---- steps */
+static void load_run(struct interp *m, const struct tn_access *a, int64_t step, uint32_t w, unsigned char *to, uint32_t n)
+{
+	locate(m, a, 1);
+	const unsigned char *from = m->inside[0] ? (const unsigned char *)m->buffer[a->buffer] + m->index[0] * (int64_t)w : (const unsigned char *)&a->fill;
+	if (!m->inside[0]) step = 0;
+	if (step == 1) { memcpy(to, from, (size_t)n * w); return; }
+	for (uint32_t i = 0; i < n; i++) memcpy(to + (size_t)i * w, from + (int64_t)i * step * (int64_t)w, w);
+}
+
 static void load(struct interp *m, uint32_t s, uint32_t n)
 {
 	const struct tn_access *a = &m->nest->accesses.at[m->nest->steps.at[s].a];
 	uint32_t w = interp_bytes(m->nest->buffers.at[a->buffer].dtype);
 	const unsigned char *from = m->buffer[a->buffer];
 	unsigned char *to = interp_at(m, s);
+	int64_t step = m->step[m->nest->steps.at[s].a];
+	if (step != INT64_MIN) { load_run(m, a, step, w, to, n); return; }
 	locate(m, a, n);
 	for (uint32_t i = 0; i < n; i++) memcpy(to + (size_t)i * w, m->inside[i] ? from + m->index[i] * (int64_t)w : (const unsigned char *)&a->fill, w);
 }
@@ -205,9 +236,22 @@ static int reduce(struct interp *m, uint32_t s, uint32_t n)
 	return ok;
 }
 
+/* the common case, in one pass */
+static void dot_f32(float *acc, const float *x, uint32_t sx, const float *y, uint32_t sy, uint32_t n)
+{
+	if (!sx && sy)
+		for (uint32_t i = 0; i < n; i++) acc[i] += *x * y[i];
+	else
+		for (uint32_t i = 0; i < n; i++) acc[i] += x[i * sx] * y[i * sy];
+}
+
 static int dot(struct interp *m, uint32_t s, uint32_t n)
 {
 	const struct tn_step *st = &m->nest->steps.at[s];
+	if (st->dtype == TN_F32 && m->nest->steps.at[st->a].dtype == TN_F32 && m->nest->steps.at[st->b].dtype == TN_F32) {
+		dot_f32(interp_at(m, s), interp_at(m, st->a), m->varies[st->a], interp_at(m, st->b), m->varies[st->b], n);
+		return 1;
+	}
 	uint32_t from = m->nest->steps.at[st->a].dtype;
 	uint64_t x[INTERP_LANES], y[INTERP_LANES], p[INTERP_LANES];
 	struct interp_args a = { interp_at(m, st->a), NULL, NULL, m->varies[st->a], 0, 0 }, b = { interp_at(m, st->b), NULL, NULL, m->varies[st->b], 0, 0 };
@@ -427,6 +471,8 @@ static void run(void *arg)
 	m->inside = tn_array(&c->arena, unsigned char, INTERP_LANES);
 	m->lanes = 1;
 	for (uint32_t s = 0; s < n->steps.count; s++) m->varies[s] = (unsigned char)step_varies(m, &n->steps.at[s]);
+	m->step = tn_array(&c->arena, int64_t, n->accesses.count + 1);
+	for (uint64_t i = 0; i < n->accesses.count; i++) m->step[i] = lane_step(m, &n->accesses.at[i]);
 	unsigned char *want = tn_array(&c->arena, unsigned char, n->phases.count * steps + 1);
 	for (uint64_t p = 0; p < n->phases.count; p++) mark_phase(n, &n->phases.at[p], want + p * steps);
 	if (n->cls == TN_NEST_SCATTER) { c->code = c->lo < c->hi ? run_scatter(m, want) : TN_OK; return; }

@@ -17,6 +17,7 @@ struct interp {
 	unsigned char *value;                  /* by step: INTERP_LANES cells of 8 bytes, packed in the step's dtype */
 	unsigned char *varies;                 /* by step: differs between lanes */
 	unsigned char *started;                /* by step: a reduction or running value has one */
+	int64_t *step;                         /* by access: elements from lane to lane, or INT64_MIN: lanes are located one by one */
 	int64_t *index;                        /* scratch: addresses of a block */
 	unsigned char *inside;                 /* scratch: lanes within all bounds */
 	uint32_t lanes;                        /* of the block in hand */
