@@ -59,7 +59,7 @@ static uint64_t mix(uint64_t i)
 }
 
 static const double special[] = { 0.0, -0.0, 1, -1, 0.5, -0.5, 2, -2, 1.5, -2.5, 3, 255, -128, 127.5, 65504, 1e5, -1e5, 2147483647.0, -2147483648.0, 4294967296.0, 1e10, -1e10, 1e-5, -1e-3,
-	0x1p-149, 0x1p-126, 0x1p-1074, 88.5, -104, 710, INFINITY, -INFINITY, NAN, 9.2233720368547758e18, 1.8446744073709552e19, 20, -20 };
+	0x1p-149, 0x1p-126, 0x1p-1074, 88.5, -104, 710, 7, 8, 15, 16, 31, 32, 63, 64, INFINITY, -INFINITY, NAN, 9.2233720368547758e18, 1.8446744073709552e19, 20, -20 };
 enum { N_SPECIAL = sizeof special / sizeof *special };
 
 /* the processor's conversions make a signalling NaN quiet: part of a NaN's payload, which is nobody's promise */
@@ -82,9 +82,14 @@ static void put(uint32_t dtype, void *at, uint64_t i, double v, uint64_t bits, i
 	memcpy((char *)at + i * tn_dtype_bytes(dtype), &n, tn_dtype_bytes(dtype));      /* the low bytes of a little-endian number */
 }
 
-/* element k of operand `which` */
+/* element k of operand `which`.  The first N_PAIRS of them are every pair of specials: what a kernel gets wrong is (0, -0), not (0.37, 1.2) */
+enum { N_PAIRS = N_SPECIAL * N_SPECIAL };
 static void put_value(uint32_t dtype, void *at, uint64_t i, uint64_t k, uint32_t which)
 {
+	if (k < N_PAIRS) {
+		put(dtype, at, i, special[(which == 0 ? k : which == 1 ? k / N_SPECIAL : k * 7 + k / N_SPECIAL) % N_SPECIAL], k / 3, 0);
+		return;
+	}
 	uint64_t r = mix(k * 8 + which), pick = r % 4, bits = mix(r);
 	double u = (double)(bits >> 11) * 0x1p-53 * 2 - 1;
 	if (pick == 0) put(dtype, at, i, special[r / 4 % N_SPECIAL], bits, 0);
@@ -252,14 +257,13 @@ static int compile(struct trial *t)
 
 static void run_job(const struct job *j)
 {
-	static const int64_t lengths[] = { 1, 7, 8, 9, 16, 17, 33, 500 }, sizes[] = { 5, 17 };
+	static const int64_t lengths[] = { 1, 7, 8, 9, 16, 17, 33, N_PAIRS + 501 }, sizes[] = { 5, 17 };
 	struct trial t = { .job = j };
 	tn_arena_init(&t.arena, &t.diag);
 	snprintf(t.name, sizeof t.name, "%s%s %s", j->row[0]->name, j->n_nodes > 1 ? " and others" : "", tn_dtype_name(j->dtype[0]));
 	if (tn_protect(&t.diag, parse, &t) != TN_OK) complain(t.name, "%s\n%s", t.diag.text, j->text);
 	else if (compile(&t)) {
-		uint64_t seed = 0;
-		if (j->elementwise) for (size_t i = 0; i < sizeof lengths / sizeof *lengths; seed += (uint64_t)lengths[i++]) round_of(&t, lengths[i], seed);
+		if (j->elementwise) for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) round_of(&t, lengths[i], lengths[i] > N_PAIRS ? 0 : N_PAIRS + 1000 * i);
 		else for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) round_of(&t, sizes[i], i * 1000);
 	}
 	tn_executable_destroy(t.x);
