@@ -12,6 +12,7 @@
 #include "tools/ulp/ulp.h"
 
 static const char usage[] =
+	"ulp                       the same as --all --resume\n"
 	"ulp --quick [NAME...]     2^20 inputs of each function and the edges of every exponent; pairs; f64 samples against MPFR; fails over a bound\n"
 	"ulp --all [NAME...]       all 2^32 inputs of each function of one f32 operand (nothing else: takes minutes to hours), all of f16 and bf16\n"
 	"    --out FILE            results, a line each, appended (out/ulp.txt)\n"
@@ -359,6 +360,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 			return 0;
 		} else o->names[o->n_names++] = argv[i];
 	}
+	if (argc == 1) o->all = o->resume = 1;
 	if (o->quick + o->all + o->truth + (o->merge || o->table) == 1) return 1;
 	fputs(usage, stderr);
 	return 0;
