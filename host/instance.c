@@ -2,6 +2,7 @@
  * with the same symbol values; calls in flight never share one. */
 #include <stdlib.h>
 #include <string.h>
+#include "base/sizes.h"
 #include "host/exec.h"
 
 #define IDLE_MAX 8          /* bindings kept ready; beyond it the one unused for longest goes */
@@ -37,29 +38,6 @@ int32_t tn_domain_alloc(struct tn_session *s, uint32_t domain, uint64_t size, st
 	int32_t st = b->alloc(dev, number, size, 0, out);
 	if (st == TN_E_NOMEM && b->trim(dev, 2) == TN_OK) st = b->alloc(dev, number, size, 0, out);
 	return st == TN_OK ? st : tn_plugin_failed(s, domain - 1, "alloc", st, d);
-}
-
-/* values of a table of sizes, each row once, in order; INT64_MIN marks what overflows or divides by zero */
-static void eval_table(const struct tn_size_rows *rows, const int64_t *symbols, int64_t *out)
-{
-	for (uint64_t i = 0; i < rows->count; i++) {
-		const struct tn_size *r = &rows->at[i];
-		int64_t x, y, z = INT64_MIN;
-		if (r->op == TN_SIZE_CONST) { out[i] = r->value; continue; }
-		if (r->op == TN_SIZE_SYM) { out[i] = symbols[r->a]; continue; }
-		x = out[r->a]; y = out[r->b];
-		if (x == INT64_MIN || y == INT64_MIN) { out[i] = z; continue; }
-		switch (r->op) {
-		case TN_SIZE_ADD: if (__builtin_add_overflow(x, y, &z)) z = INT64_MIN; break;
-		case TN_SIZE_MUL: if (__builtin_mul_overflow(x, y, &z)) z = INT64_MIN; break;
-		case TN_SIZE_DIV: if (y) { z = x / y; z -= (x % y != 0) && ((x < 0) != (y < 0)); } break;
-		case TN_SIZE_MOD: if (y) { z = x % y; if (z && ((z < 0) != (y < 0))) z += y; } break;
-		case TN_SIZE_MIN: z = x < y ? x : y; break;
-		case TN_SIZE_MAX: z = x > y ? x : y; break;
-		default: break;
-		}
-		out[i] = z;
-	}
 }
 
 /* ---- arenas of one segment */
@@ -183,8 +161,8 @@ int32_t tn_instance_segment(struct tn_instance *in, uint32_t segment, struct tn_
 {
 	struct tn_executable *x = in->x;
 	const struct tn_plan *plan = x->c.plan;
-	eval_table(&plan->sizes, in->symbols, in->plan_sizes);
-	for (uint32_t p = 0; p < plan->n_programs; p++) eval_table(&plan->programs[p].sizes, in->symbols, in->sizes[p]);
+	tn_sizes_eval(&plan->sizes, in->symbols, in->plan_sizes);
+	for (uint32_t p = 0; p < plan->n_programs; p++) tn_sizes_eval(&plan->programs[p].sizes, in->symbols, in->sizes[p]);
 	for (uint32_t b = 0; b < plan->n_buffers; b++) {
 		if (plan->buffers[b].segment != segment) continue;
 		int64_t n = in->plan_sizes[plan->buffers[b].bytes];

@@ -5,29 +5,12 @@
  * steps and again those of earlier phases that it reads (all but reductions, whose results stay): nothing is kept in memory between.
  * Reductions combine in ascending order, one accumulator: the strict order. */
 #include "render/interp.h"
+#include "base/sizes.h"
 #include <string.h>
 #include "render/render.h"
 
 /* ---- shapes */
 static int64_t known(const struct interp *m, uint32_t size) { return m->size[size]; }
-
-static void eval_sizes(const struct tn_size_rows *rows, const int64_t *symbols, int64_t *v)
-{
-	for (uint64_t i = 0; i < rows->count; i++) {
-		const struct tn_size *s = &rows->at[i];
-		int64_t x = s->op > TN_SIZE_SYM ? v[s->a] : 0, y = s->op > TN_SIZE_SYM ? v[s->b] : 0;
-		switch (s->op) {
-		case TN_SIZE_CONST: v[i] = s->value; break;
-		case TN_SIZE_SYM: v[i] = symbols[s->a]; break;
-		case TN_SIZE_ADD: v[i] = (int64_t)((uint64_t)x + (uint64_t)y); break;
-		case TN_SIZE_MUL: v[i] = (int64_t)((uint64_t)x * (uint64_t)y); break;
-		case TN_SIZE_DIV: v[i] = y ? x / y - (x % y && (x < 0) != (y < 0)) : 0; break;
-		case TN_SIZE_MOD: v[i] = y ? x % y + (x % y && (x < 0) != (y < 0) ? y : 0) : 0; break;
-		case TN_SIZE_MIN: v[i] = x < y ? x : y; break;
-		default: v[i] = x > y ? x : y; break;
-		}
-	}
-}
 
 static int has_axis(const struct tn_nest *n, uint32_t axis)
 {
@@ -452,7 +435,7 @@ static struct interp *start(struct interp_call *c)
 	m->buffer = c->buffers;
 	m->diag = c->diag;
 	m->size = tn_array(&c->arena, int64_t, n->sizes.count + 1);
-	eval_sizes(&n->sizes, c->symbols, m->size);
+	tn_sizes_eval(&n->sizes, c->symbols, m->size);
 	set_extents(m);
 	return m;
 }
