@@ -3,18 +3,15 @@
 #include <string.h>
 #include "ref.h"
 
-int ref_is_float(uint32_t dtype) { return dtype == TN_F32 || dtype == TN_F16; }
-uint32_t ref_bytes(uint32_t dtype) { return dtype == TN_BOOL ? 1 : dtype == TN_F16 ? 2 : dtype == TN_I64 ? 8 : 4; }
-
 /* ---- f16: 1 sign, 5 exponent, 10 fraction bits (IEEE 754 binary16) */
-static float from_half(uint16_t h)
+float ref_from_half(uint16_t h)
 {
 	int exponent = h >> 10 & 31, fraction = h & 1023;
 	float m = exponent == 31 ? (fraction ? NAN : INFINITY) : exponent ? ldexpf((float)(fraction + 1024), exponent - 25) : ldexpf((float)fraction, -24);
 	return h >> 15 ? -m : m;
 }
 
-static uint16_t to_half(float x)
+uint16_t ref_to_half(float x)
 {
 	uint16_t sign = signbit(x) ? 0x8000 : 0;
 	float m = fabsf(x);
@@ -25,36 +22,6 @@ static uint16_t to_half(float x)
 	if (e < -13) e = -13;                                        /* subnormal: one step is 2^-24 */
 	long steps = lrintf(ldexpf(m, 11 - e));                      /* half to even, exact before rounding */
 	return sign | (uint16_t)(steps + ((long)(e + 13) << 10));    /* a carry into the exponent is right as it is */
-}
-
-struct ref_cell ref_get(const struct ref_array *a, int64_t i)
-{
-	struct ref_cell c = { 0, 0 };
-	const unsigned char *p = a->at + i * (int64_t)ref_bytes(a->dtype);
-	uint16_t h;
-	int32_t n;
-	switch (a->dtype) {
-	case TN_F32: memcpy(&c.f, p, 4); break;
-	case TN_F16: memcpy(&h, p, 2); c.f = from_half(h); break;
-	case TN_I32: memcpy(&n, p, 4); c.i = n; break;
-	case TN_I64: memcpy(&c.i, p, 8); break;
-	default: c.i = *p != 0; break;
-	}
-	return c;
-}
-
-void ref_put(const struct ref_array *a, int64_t i, struct ref_cell c)
-{
-	unsigned char *p = a->at + i * (int64_t)ref_bytes(a->dtype);
-	uint16_t h;
-	int32_t n;
-	switch (a->dtype) {
-	case TN_F32: memcpy(p, &c.f, 4); break;
-	case TN_F16: h = to_half(c.f); memcpy(p, &h, 2); break;
-	case TN_I32: n = (int32_t)(uint32_t)(uint64_t)c.i; memcpy(p, &n, 4); break;
-	case TN_I64: memcpy(p, &c.i, 8); break;
-	default: *p = c.i != 0; break;
-	}
 }
 
 /* ---- arithmetic.  Meanings: docs/design.md, "what C leaves open" */

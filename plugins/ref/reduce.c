@@ -91,37 +91,61 @@ static void set_side(const struct ref_run *r, uint32_t which, struct side *s, ui
 		if (!(used >> i & 1)) s->stride[(*result_dim)++] = a->stride[i];
 }
 
+/* element numbers, counted from the first, of all the places that are summed over: in x, then in y */
+static int64_t *offsets(struct ref_run *r, const struct side *sx, const struct side *sy, int64_t *total)
+{
+	const struct ref_attr *contract = ref_attr(r->p, TN_ATTR_contract);
+	int64_t dim[REF_MAX_RANK], k[REF_MAX_RANK] = { 0 }, n = 0;
+	uint32_t n_k = contract->count / 2;
+	*total = 1;
+	for (uint32_t i = 0; i < n_k; i++) { dim[i] = r->in[0].dim[contract->ints[2 * i]]; *total *= dim[i]; }
+	int64_t *at = ref_new(r->host, (uint64_t)*total * 2 * sizeof *at);
+	if (at && *total)
+		do {
+			for (uint32_t i = 0; i < n_k; i++) { at[n] += k[i] * sx->k_stride[i]; at[*total + n] += k[i] * sy->k_stride[i]; }
+			n++;
+		} while (ref_next(k, dim, n_k));
+	return at;
+}
+
+static float sum_f32(const float *x, const float *y, const int64_t *at, int64_t total)
+{
+	float acc = 0;
+	for (int64_t i = 0; i < total; i++) acc += x[at[i]] * y[at[total + i]];
+	return acc;
+}
+
+static struct ref_cell sum_any(const struct ref_array *x, int64_t bx, const struct ref_array *y, int64_t by, const int64_t *at, int64_t total)
+{
+	struct ref_cell acc = { 0, 0 };
+	for (int64_t i = 0; i < total; i++) {
+		struct ref_cell p = ref_get(x, bx + at[i]), q = ref_get(y, by + at[total + i]);
+		acc.f += p.f * q.f;
+		acc.i = (int64_t)((uint64_t)acc.i + (uint64_t)p.i * (uint64_t)q.i);
+	}
+	return acc;
+}
+
 static void dot(struct ref_run *r)
 {
 	const struct ref_array *x = &r->in[0], *y = &r->in[1];
-	const struct ref_attr *contract = ref_attr(r->p, TN_ATTR_contract);
-	uint32_t n_k = contract->count / 2, next = 0;
+	uint32_t next = 0;
 	struct side sx = { { 0 }, { 0 } }, sy = { { 0 }, { 0 } };
-	int64_t k_dim[REF_MAX_RANK], at[REF_MAX_RANK] = { 0 }, k[REF_MAX_RANK] = { 0 }, out = 0, total = 1;
+	int64_t place[REF_MAX_RANK] = { 0 }, out = 0, total;
 	set_side(r, 0, &sx, &next);
 	set_side(r, 1, &sy, &next);
-	for (uint32_t i = 0; i < n_k; i++) { k_dim[i] = x->dim[contract->ints[2 * i]]; total *= k_dim[i]; }
-	int64_t inner = n_k ? k_dim[n_k - 1] : 1, dx = n_k ? sx.k_stride[n_k - 1] : 0, dy = n_k ? sy.k_stride[n_k - 1] : 0;
+	int64_t *at = offsets(r, &sx, &sy, &total);
+	if (!at) { r->code = TN_E_NOMEM; r->words = "ref: no memory for a dot"; return; }
 	int plain = x->dtype == TN_F32 && r->out.dtype == TN_F32;
 	do {
 		int64_t bx = 0, by = 0;
+		for (uint32_t i = 0; i < r->out.rank; i++) { bx += place[i] * sx.stride[i]; by += place[i] * sy.stride[i]; }
 		struct ref_cell acc = { 0, 0 };
-		for (uint32_t i = 0; i < r->out.rank; i++) { bx += at[i] * sx.stride[i]; by += at[i] * sy.stride[i]; }
-		if (total)
-			do {
-				int64_t ax = bx, ay = by;
-				for (uint32_t i = 0; i + 1 < n_k; i++) { ax += k[i] * sx.k_stride[i]; ay += k[i] * sy.k_stride[i]; }
-				if (plain) {
-					const float *p = (const float *)(const void *)x->at + ax, *q = (const float *)(const void *)y->at + ay;
-					for (int64_t i = 0; i < inner; i++) acc.f += p[i * dx] * q[i * dy];
-				} else for (int64_t i = 0; i < inner; i++) {
-					struct ref_cell p = ref_get(x, ax + i * dx), q = ref_get(y, ay + i * dy);
-					acc.f += p.f * q.f;
-					acc.i = (int64_t)((uint64_t)acc.i + (uint64_t)p.i * (uint64_t)q.i);
-				}
-			} while (n_k > 1 && ref_next(k, k_dim, n_k - 1));
+		if (plain) acc.f = sum_f32((const float *)(const void *)x->at + bx, (const float *)(const void *)y->at + by, at, total);
+		else acc = sum_any(x, bx, y, by, at, total);
 		ref_put(&r->out, out++, acc);
-	} while (ref_next(at, r->out.dim, r->out.rank));
+	} while (ref_next(place, r->out.dim, r->out.rank));
+	r->host->free(r->host->ctx, at);
 }
 
 int ref_reduce(struct ref_run *r)

@@ -3,6 +3,7 @@
 #ifndef REF_H
 #define REF_H
 #include <pthread.h>
+#include <string.h>
 #include <tenon/plugin.h>
 
 #define REF_MAX_ARGS 32
@@ -36,10 +37,41 @@ struct ref_run {
 	int32_t code; const char *words;           /* set by what fails */
 };
 struct ref_cell { float f; int64_t i; };         /* f32 and f16 in f, the others in i */
-struct ref_cell ref_get(const struct ref_array *a, int64_t i);
-void ref_put(const struct ref_array *a, int64_t i, struct ref_cell c);
-int ref_is_float(uint32_t dtype);
-uint32_t ref_bytes(uint32_t dtype);
+float ref_from_half(uint16_t h);
+uint16_t ref_to_half(float x);
+static inline int ref_is_float(uint32_t dtype) { return dtype == TN_F32 || dtype == TN_F16; }
+static inline uint32_t ref_bytes(uint32_t dtype) { return dtype == TN_BOOL ? 1 : dtype == TN_F16 ? 2 : dtype == TN_I64 ? 8 : 4; }
+
+static inline struct ref_cell ref_get(const struct ref_array *a, int64_t i)
+{
+	struct ref_cell c = { 0, 0 };
+	const unsigned char *p = a->at + i * (int64_t)ref_bytes(a->dtype);
+	uint16_t h;
+	int32_t n;
+	switch (a->dtype) {
+	case TN_F32: memcpy(&c.f, p, 4); break;
+	case TN_F16: memcpy(&h, p, 2); c.f = ref_from_half(h); break;
+	case TN_I32: memcpy(&n, p, 4); c.i = n; break;
+	case TN_I64: memcpy(&c.i, p, 8); break;
+	default: c.i = *p != 0; break;
+	}
+	return c;
+}
+
+static inline void ref_put(const struct ref_array *a, int64_t i, struct ref_cell c)
+{
+	unsigned char *p = a->at + i * (int64_t)ref_bytes(a->dtype);
+	uint16_t h;
+	int32_t n;
+	switch (a->dtype) {
+	case TN_F32: memcpy(p, &c.f, 4); break;
+	case TN_F16: h = ref_to_half(c.f); memcpy(p, &h, 2); break;
+	case TN_I32: n = (int32_t)(uint32_t)(uint64_t)c.i; memcpy(p, &n, 4); break;
+	case TN_I64: memcpy(p, &c.i, 8); break;
+	default: *p = c.i != 0; break;
+	}
+}
+
 const struct ref_attr *ref_attr(const struct ref_program *p, uint32_t name);
 int64_t ref_int(const struct ref_program *p, uint32_t name, int64_t otherwise);
 int ref_next(int64_t *at, const int64_t *dim, uint32_t rank);                      /* odometer, last dim fastest; 0 after the last */
