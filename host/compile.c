@@ -71,7 +71,7 @@ static int32_t compile_from_cache(struct tn_executable *x, struct unit *u)
 	u->room.c.artifact = NULL;
 	u->room.c.artifact_len = 0;
 	free(bytes);
-	if (st == TN_OK) x->from_cache += u->n;
+	if (st == TN_OK) atomic_fetch_add(&x->from_cache, u->n);
 	return st;
 }
 

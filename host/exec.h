@@ -29,6 +29,7 @@ struct tn_instance {
 	uint64_t *scratch_room, *scratch_need;   /* by domain: bytes there, bytes that a segment asks for */
 	void **temp;                         /* by input, then by output: dense stand-ins */
 	uint64_t used;                       /* tick of the newest use */
+	uint64_t generation;                 /* of the programs it was bound for */
 	struct tn_record *record;            /* of the whole call, or NULL */
 	uint64_t recorded;                   /* generation of the programs in it */
 };
@@ -40,18 +41,18 @@ struct tn_executable {
 	struct tn_arena arena;
 	struct tn_compiled c;
 	_Atomic(struct tn_program *) *program;   /* by program; NULL: not yet, or interpreted */
-	uint64_t *scratch;                       /* by program */
+	uint64_t *scratch;                       /* by program; written before the program is stored, read once it is seen */
 	_Atomic uint64_t generation;             /* grows when programs arrive */
 	struct tn_ref *resident;                 /* by plan buffer: CONSTANT and RESIDENT */
 	struct tn_memory **owned; uint32_t n_owned, cap_owned; uint32_t *owned_slot;
 	void **owned_host; uint32_t n_owned_host, cap_owned_host;
-	uint64_t constant_bytes, from_cache;
-	pthread_mutex_t lock; pthread_cond_t idle;
+	uint64_t constant_bytes;
+	_Atomic uint64_t from_cache;
+	pthread_mutex_t lock; pthread_cond_t idle;   /* of the next three lines */
 	struct tn_instance *free; uint32_t n_free, n_busy;
 	uint64_t tick, last_arena;
-	pthread_t worker; int has_worker;        /* compiles while the interpreter answers */
-	_Atomic int compile_done;
 	double compile_ms;
+	pthread_t worker; int has_worker;        /* compiles while the interpreter answers */
 };
 
 /* compile.c: texts and regions to programs, through the cache.  Fills x->program.  TN_E_DECLINED: deny holds what to keep away */
@@ -68,7 +69,9 @@ int32_t tn_instance_segment(struct tn_instance *in, uint32_t segment, struct tn_
 /* launch.c */
 int32_t tn_launch_run(struct tn_instance *in, uint32_t launch, struct tn_diag *d);
 int tn_launch_empty(const struct tn_instance *in, uint32_t launch);   /* a grid of 0: nothing to compute for these sizes */
-int32_t tn_launch_drain(struct tn_instance *in, struct tn_diag *d);   /* waits for everything pending; the first failure */
+/* the program of a launch, or NULL: interpreted, still compiling, or it came after the binding and needs more scratch than that has */
+struct tn_program *tn_launch_program(const struct tn_instance *in, uint32_t launch);
+int32_t tn_launch_drain(struct tn_instance *in, struct tn_diag *d);   /* waits for everything pending; the first failure; d NULL: keeps no words */
 int32_t tn_plugin_failed(struct tn_session *s, uint32_t slot, const char *what, int32_t code, struct tn_diag *d);
 int32_t tn_domain_copy(struct tn_session *s, uint32_t domain, struct tn_ref dst, struct tn_ref src, struct tn_diag *d);  /* waits */
 #endif

@@ -72,7 +72,7 @@ static int32_t run_once(struct tn_executable *x, struct tn_diag *d)
 	if (st != TN_OK) return st;
 	for (uint32_t i = 0; i < plan->n_launches && st == TN_OK; i++)
 		if (plan->launches[i].once) st = tn_launch_run(in, i, d);
-	int32_t last = tn_launch_drain(in, d);
+	int32_t last = tn_launch_drain(in, st == TN_OK ? d : NULL);
 	tn_instance_give(in, 1);
 	return st == TN_OK ? last : st;
 }
@@ -89,6 +89,13 @@ static void release_programs(struct tn_executable *x)
 	}
 }
 
+static void add_compile_time(struct tn_executable *x, double start)
+{
+	pthread_mutex_lock(&x->lock);
+	x->compile_ms += now_ms() - start;
+	pthread_mutex_unlock(&x->lock);
+}
+
 static void *compile_late(void *arg)
 {
 	struct tn_executable *x = arg;
@@ -98,10 +105,9 @@ static void *compile_late(void *arg)
 	unsigned char *no_text = calloc(x->s->n_places + 1, 1);
 	double start = now_ms();
 	if (no_text && tn_compile_programs(x, &deny, &n_deny, no_text, &d) != TN_OK) tn_session_log(x->s, 1, "kernels stay in the interpreter: %s", d.text);
-	x->compile_ms += now_ms() - start;
+	add_compile_time(x, start);
 	free(no_text);
 	free(deny);
-	atomic_store(&x->compile_done, 1);
 	return NULL;
 }
 
@@ -151,7 +157,6 @@ static void build(void *arg)
 		release_programs(x);
 	}
 	free(deny);
-	if (!x->has_worker) atomic_store(&x->compile_done, 1);
 	if (w->st == TN_OK) w->st = make_resident(x, &x->diag);
 	if (w->st == TN_OK) w->st = run_once(x, &x->diag);
 }
@@ -172,7 +177,7 @@ int32_t tn_executable_create(struct tn_session *s, const struct tn_model *m, con
 	double start = now_ms();
 	int32_t st = tn_protect(&x->diag, build, &w);
 	if (st == TN_OK) st = w.st;
-	x->compile_ms += now_ms() - start;
+	add_compile_time(x, start);
 	if (st != TN_OK) {
 		tn_error_set(st, "%s", x->diag.text);
 		tn_executable_destroy(x);
@@ -208,7 +213,12 @@ void tn_executable_destroy(struct tn_executable *x)
 int32_t tn_executable_stat(const struct tn_executable *x, struct tn_executable_stats *out)
 {
 	struct tn_executable_stats st = { .head = TN_HEAD(tn_executable_stats, 0), .nodes = x->model->ir->g.nodes.count, .from_cache = x->from_cache,
-		.arena_bytes = x->last_arena, .constant_bytes = x->constant_bytes, .compile_ms = x->compile_ms };
+		.constant_bytes = x->constant_bytes };
+	pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&x->lock;
+	pthread_mutex_lock(lock);
+	st.arena_bytes = x->last_arena;
+	st.compile_ms = x->compile_ms;
+	pthread_mutex_unlock(lock);
 	for (uint32_t i = 0; i < x->c.plan->n_launches; i++) {
 		const struct tn_plan_launch *l = &x->c.plan->launches[i];
 		if (l->once) continue;

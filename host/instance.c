@@ -113,7 +113,7 @@ static int32_t fill_launch(struct tn_instance *in, uint32_t i, uint64_t *scratch
 		if (n < 0 || n > UINT32_MAX) return tn_fail(d, TN_E_RANGE, "run: %s needs a grid of %lld", pr->name, (long long)n);
 		l->grid[k] = (uint32_t)n;
 	}
-	uint64_t need = in->x->scratch[p];
+	uint64_t need = atomic_load(&in->x->program[p]) ? in->x->scratch[p] : 0;
 	if (!pr->interpret && in->x->c.kernels[p] && v[pr->scratch] > 0) {
 		uint32_t at_once = scratch_domain(in, pl->slot) ? 1 : tn_pool_threads(in->x->s->pool);     /* a device of its own makes its own copies */
 		uint64_t tile = ((uint64_t)v[pr->scratch] + 63) / 64 * 64 * at_once;
@@ -244,6 +244,7 @@ static int32_t create(struct tn_executable *x, const int64_t *symbols, struct tn
 	struct tn_instance *in = calloc(1, sizeof *in);
 	if (!in) return tn_fail(d, TN_E_NOMEM, "run: no memory for a call");
 	in->x = x;
+	in->generation = atomic_load(&x->generation);
 	tn_arena_init(&in->arena, &in->diag);
 	struct making m = { in };
 	int32_t st = tn_protect(&in->diag, make_arrays, &m);
@@ -257,20 +258,28 @@ static int32_t create(struct tn_executable *x, const int64_t *symbols, struct tn
 	return TN_OK;
 }
 
-int32_t tn_instance_take(struct tn_executable *x, const int64_t *symbols, struct tn_instance **out, struct tn_diag *d)
+/* an idle one with these symbol values, unlinked, or NULL */
+static struct tn_instance *find(struct tn_executable *x, const int64_t *symbols)
 {
 	size_t size = x->c.plan->g->n_symbols * sizeof *symbols;
-	pthread_mutex_lock(&x->lock);
-	x->n_busy++;
 	for (struct tn_instance **at = &x->free; *at; at = &(*at)->next) {
 		if (x->c.plan->n_segments > 1 || memcmp((*at)->symbols, symbols, size)) continue;
-		struct tn_instance *in = *out = *at;
+		struct tn_instance *in = *at;
 		*at = in->next;
 		x->n_free--;
-		pthread_mutex_unlock(&x->lock);
-		return TN_OK;
+		return in;
 	}
+	return NULL;
+}
+
+int32_t tn_instance_take(struct tn_executable *x, const int64_t *symbols, struct tn_instance **out, struct tn_diag *d)
+{
+	pthread_mutex_lock(&x->lock);
+	x->n_busy++;
+	struct tn_instance *in = find(x, symbols);
 	pthread_mutex_unlock(&x->lock);
+	if (in && in->generation == atomic_load(&x->generation)) { *out = in; return TN_OK; }
+	tn_instance_destroy(in);                 /* programs came since: they may need scratch */
 	int32_t st = create(x, symbols, out, d);
 	if (st == TN_OK) return st;
 	pthread_mutex_lock(&x->lock);

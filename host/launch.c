@@ -17,16 +17,17 @@ static int32_t wait_launch(struct tn_instance *in, uint32_t i, struct tn_diag *d
 	int32_t code = tn_token_wait(&in->tokens[i]);
 	in->pending[i] = 0;
 	tn_token_fini(&in->tokens[i]);
-	if (code == TN_OK) return TN_OK;
-	return tn_fail(d, code, "%s: launch %u (%s) failed (%d)", in->x->s->place[in->x->c.plan->launches[i].slot].backend->id, i,
-		in->x->c.plan->launches[i].program == TN_NOTHING ? "copy" : in->x->c.programs[in->chosen[i]].name, code);
+	if (code == TN_OK || !d) return code;
+	const char *words = tn_fail_text();
+	return tn_fail(d, code, "%s: launch %u (%s) failed (%d)%s%s", in->x->s->place[in->x->c.plan->launches[i].slot].backend->id, i,
+		in->x->c.plan->launches[i].program == TN_NOTHING ? "copy" : in->x->c.programs[in->chosen[i]].name, code, *words ? ": " : "", words);
 }
 
 int32_t tn_launch_drain(struct tn_instance *in, struct tn_diag *d)
 {
 	int32_t st = TN_OK;
 	for (uint32_t i = 0; i < in->x->c.plan->n_launches; i++) {
-		int32_t one = wait_launch(in, i, d);
+		int32_t one = wait_launch(in, i, st == TN_OK ? d : NULL);
 		if (st == TN_OK) st = one;
 	}
 	return st;
@@ -69,6 +70,13 @@ int tn_launch_empty(const struct tn_instance *in, uint32_t i)
 {
 	const uint32_t *grid = in->launches[i].l.grid;
 	return !grid[0] || !grid[1] || !grid[2];
+}
+
+struct tn_program *tn_launch_program(const struct tn_instance *in, uint32_t i)
+{
+	uint32_t p = in->chosen[i];
+	struct tn_program *program = atomic_load(&in->x->program[p]);
+	return program && in->x->scratch[p] <= in->launches[i].l.scratch.size ? program : NULL;
 }
 
 static int32_t run_program(struct tn_instance *in, uint32_t i, struct tn_program *program, struct tn_diag *d)
@@ -178,8 +186,8 @@ int32_t tn_launch_run(struct tn_instance *in, uint32_t i, struct tn_diag *d)
 	case TN_GROUP_HOST: st = tn_launch_drain(in, d); return st == TN_OK ? run_host(in, i, d) : st;
 	default: break;
 	}
-	struct tn_program *program = atomic_load(&in->x->program[in->chosen[i]]);
 	if (tn_launch_empty(in, i)) return TN_OK;
+	struct tn_program *program = tn_launch_program(in, i);
 	if (program) return run_program(in, i, program, d);
 	st = tn_launch_drain(in, d);
 	return st == TN_OK ? run_interpreter(in, i, d) : st;

@@ -129,7 +129,7 @@ static int can_replay(const struct tn_executable *x, const struct tn_instance *i
 	for (uint32_t i = 0; i < plan->n_launches; i++) {
 		const struct tn_plan_launch *l = &plan->launches[i];
 		if (l->once) continue;
-		if (l->slot != 0 || l->program == TN_NOTHING || !atomic_load(&x->program[in->chosen[i]])) return 0;
+		if (l->slot != 0 || l->program == TN_NOTHING || !tn_launch_program(in, i)) return 0;
 	}
 	return 1;
 }
@@ -188,7 +188,7 @@ static int32_t run_launches(struct call *c)
 		}
 		if (st == TN_OK) st = tn_launch_run(c->in, i, &c->diag);
 	}
-	int32_t last = tn_launch_drain(c->in, &c->diag);
+	int32_t last = tn_launch_drain(c->in, st == TN_OK ? &c->diag : NULL);
 	return st == TN_OK ? last : st;
 }
 
@@ -210,9 +210,10 @@ static void check(void *arg)
 int32_t tn_executable_run(struct tn_executable *x, struct tn_tensor *const *inputs, uint64_t n_inputs, struct tn_tensor **outputs, uint64_t n_outputs)
 {
 	const struct tn_graph *g = x->c.plan->g;
+	const uint32_t n_out = g->n_out;          /* the executable may be destroyed as soon as the instance is given back */
 	unsigned char made[64] = { 0 };
 	int64_t symbols[256];
-	struct call c = { .x = x, .inputs = inputs, .outputs = outputs, .made = g->n_out > 64 ? calloc(g->n_out, 1) : made };
+	struct call c = { .x = x, .inputs = inputs, .outputs = outputs, .made = n_out > 64 ? calloc(n_out, 1) : made };
 	if (!c.made) return tn_error_set(TN_E_NOMEM, "run: no memory for a call");
 	struct checking k = { &c, n_inputs, n_outputs, symbols, TN_OK };
 	for (uint64_t i = 0; i < g->n_symbols && i < 256; i++) symbols[i] = -1;
@@ -226,7 +227,7 @@ int32_t tn_executable_run(struct tn_executable *x, struct tn_tensor *const *inpu
 		if (st == TN_OK) finish_outputs(&c);
 		tn_instance_give(c.in, st != TN_OK);
 	}
-	for (uint32_t i = 0; st != TN_OK && i < g->n_out && n_outputs == g->n_out; i++)
+	for (uint32_t i = 0; st != TN_OK && i < n_out && n_outputs == n_out; i++)
 		if (c.made[i]) { tn_tensor_release(outputs[i]); outputs[i] = NULL; }
 	if (c.made != made) free(c.made);
 	return st == TN_OK ? st : tn_error_set(st, "%s", c.diag.text);

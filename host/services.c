@@ -95,6 +95,7 @@ void tn_token_fini(struct tn_token *t)
 {
 	pthread_mutex_destroy(&t->lock);
 	pthread_cond_destroy(&t->told);
+	free(t->words);
 }
 
 int32_t tn_token_wait(struct tn_token *t)
@@ -103,19 +104,24 @@ int32_t tn_token_wait(struct tn_token *t)
 	while (!t->done) pthread_cond_wait(&t->told, &t->lock);
 	int32_t code = t->code;
 	pthread_mutex_unlock(&t->lock);
+	if (code != TN_OK) snprintf(words, sizeof words, "%s", t->words ? t->words : "");
 	return code;
 }
 
+/* Words said on this thread since its last done belong to the work that ends here: they go along with a failure, and never to later work. */
 static int32_t host_done(void *ctx, struct tn_token *t, int32_t code)
 {
 	(void)ctx;
 	if (!t) return TN_E_ARG;
+	char *said = code != TN_OK && *words ? strdup(words) : NULL;     /* without memory the code has to do */
+	tn_fail_clear();
 	pthread_mutex_lock(&t->lock);
 	int again = t->done;
 	t->done = 1;
-	if (!again) t->code = code;
+	if (!again) { t->code = code; t->words = said; }
 	pthread_cond_broadcast(&t->told);          /* under the lock: the waiter may destroy the token right after */
 	pthread_mutex_unlock(&t->lock);
+	if (again) free(said);
 	return again ? TN_E_ARG : TN_OK;
 }
 

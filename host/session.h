@@ -17,9 +17,9 @@ struct tn_service {
 	union { struct tn_host host; unsigned char room[sizeof(struct tn_host) + TN_ROOM]; } table;
 };
 /* the host's end of one asynchronous submission */
-struct tn_token { pthread_mutex_t lock; pthread_cond_t told; int done, cancelled; int32_t code; };
+struct tn_token { pthread_mutex_t lock; pthread_cond_t told; int done, cancelled; int32_t code; char *words; };
 void tn_token_init(struct tn_token *t);
-int32_t tn_token_wait(struct tn_token *t);                    /* its code; fini follows */
+int32_t tn_token_wait(struct tn_token *t);                    /* its code; fini follows.  After a failure its words are what tn_fail_text says */
 void tn_token_fini(struct tn_token *t);
 
 struct tn_session {
@@ -38,7 +38,7 @@ struct tn_session {
 };
 
 /* services.c */
-const struct tn_host *tn_service_make(struct tn_session *s, const char *plugin);
+const struct tn_host *tn_service_make(struct tn_session *s, const char *plugin);   /* only while the session opens: it lives in its arena */
 void tn_session_log(struct tn_session *s, uint32_t level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void tn_fail_clear(void);                                     /* before a plugin call whose words are wanted */
 const char *tn_fail_text(void);                               /* what the plugin said on this thread, or "" */

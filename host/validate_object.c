@@ -193,10 +193,10 @@ struct v_object *v_destroyable(struct v_call *k, const void *handle, uint32_t ki
 	pthread_mutex_lock(&lock);
 	struct v_object *o = look_up(handle);
 	const struct v_object *gone = o ? NULL : released(handle);
-	uint32_t was = o ? o->kind : 0, children = o ? o->children : 0, busy = o ? o->busy : 0;
+	uint32_t was = o ? o->kind : gone ? gone->kind : 0, children = o ? o->children : 0, busy = o ? o->busy : 0;
 	pthread_mutex_unlock(&lock);
 	if (o) k->owner = o->owner;
-	if (gone) v_log(k, "%p was released before (a %s): nothing done", handle, v_kind_name(gone->kind));
+	if (gone) v_log(k, "%p was released before (a %s): nothing done", handle, v_kind_name(was));
 	else if (!o) v_log(k, "%p is no handle of this host: nothing done", handle);
 	else if (was != kind) v_log(k, "%p is a %s, not a %s: nothing done", handle, v_kind_name(was), v_kind_name(kind));
 	else if (busy) v_log(k, "the %s is used by %u pieces of work in flight: nothing done", v_kind_name(kind), busy);

@@ -1,5 +1,5 @@
 /* e2e_test.c - whole graphs through tenon.h on real plugins against the strict evaluator: each plugin, several in one graph, no fusion,
- * no compiler, answers while one compiles, many sizes by one executable, many threads. */
+ * no compiler, answers while one compiles, many sizes by one executable. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -160,10 +160,12 @@ static void run_case(struct tn_session *s, const struct graph_case *c, const str
 	tn_model_destroy(r.m);
 }
 
+static char cache[] = "/tmp/tenon-XXXXXX";        /* of this run: the same kernels serve several tests */
+
 static struct tn_session *session(const char *backend, int validate)
 {
 	struct tn_session *s;
-	struct tn_session_options o = { .head = TN_HEAD(tn_session_options, 0), .backend = backend, .cache_dir = "", .threads = 2, .validate = (uint32_t)validate };
+	struct tn_session_options o = { .head = TN_HEAD(tn_session_options, 0), .backend = backend, .cache_dir = cache, .threads = 2, .validate = (uint32_t)validate };
 	ok(tn_session_create(&o, &s), "session", backend);
 	return s;
 }
@@ -243,48 +245,6 @@ static void test_variants(void **st)
 	tn_session_destroy(s);
 }
 
-/* ---- one executable on many threads, each with its own sizes */
-struct caller { struct tn_session *s; struct tn_model *m; struct tn_executable *x; int64_t n; int bad; };
-static void *call_often(void *arg)
-{
-	struct caller *c = arg;
-	for (int k = 0; k < 30 && !c->bad; k++) {
-		struct tn_tensor *in[2], *out[1] = { NULL };
-		tn_tensor_create(c->s, TN_F32, 2, (int64_t[]){ c->n, 37 }, &in[0]);
-		tn_tensor_create(c->s, TN_F32, 1, (int64_t[]){ 37 }, &in[1]);
-		float *x = tn_tensor_data(in[0]);
-		for (int64_t i = 0; i < c->n * 37; i++) x[i] = (float)(i % 5);
-		c->bad |= tn_executable_run(c->x, in, 2, out, 1) != TN_OK;
-		if (c->bad) print_error("%s\n", tn_error_text());
-		for (int64_t i = 0; i < c->n * 37 && !c->bad; i++) c->bad |= fabs((double)((float *)tn_tensor_data(out[0]))[i] - tanh((double)x[i]) * (double)x[i]) > 1e-5;
-		tn_tensor_release(in[0]); tn_tensor_release(in[1]); tn_tensor_release(out[0]);
-	}
-	return NULL;
-}
-
-static void test_threads(void **st)
-{
-	static const char *const backends[] = { "cpu_simd", "ref" };
-	(void)st;
-	for (int b = 0; b < 2; b++) {
-		struct tn_session *s = session(backends[b], 0);
-		struct caller c[6];
-		pthread_t t[6];
-		struct tn_model *m;
-		struct tn_executable *x;
-		ok(tn_model_parse(s, cases[0].text, strlen(cases[0].text), &m), "threads", backends[b]);
-		ok(tn_executable_create(s, m, NULL, &x), "threads", backends[b]);
-		for (int i = 0; i < 6; i++) {
-			c[i] = (struct caller){ s, m, x, 3 + i * 7, 0 };
-			pthread_create(&t[i], NULL, call_often, &c[i]);
-		}
-		for (int i = 0; i < 6; i++) { pthread_join(t[i], NULL); assert_false(c[i].bad); }
-		tn_executable_destroy(x);
-		tn_model_destroy(m);
-		tn_session_destroy(s);
-	}
-}
-
 /* ---- wrong arguments name the thing and the values */
 static void wrong(struct tn_executable *x, struct tn_tensor **in, uint64_t n, const char *words)
 {
@@ -349,7 +309,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ref), cmocka_unit_test(test_cpu_simd), cmocka_unit_test(test_unfused), cmocka_unit_test(test_strict),
 		cmocka_unit_test(test_two_plugins), cmocka_unit_test(test_no_compiler), cmocka_unit_test(test_answers_while_compiling),
-		cmocka_unit_test(test_variants), cmocka_unit_test(test_threads), cmocka_unit_test(test_wrong_arguments), cmocka_unit_test(test_strides), cmocka_unit_test(test_validated),
+		cmocka_unit_test(test_variants), cmocka_unit_test(test_wrong_arguments), cmocka_unit_test(test_strides), cmocka_unit_test(test_validated),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	if (!mkdtemp(cache)) return 1;
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	tn_tool_dir_remove(cache);
+	return failed;
 }

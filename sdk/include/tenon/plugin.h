@@ -53,8 +53,8 @@ struct tn_host {
 	void   *(*alloc)(void *ctx, uint64_t size, uint64_t align);
 	void    (*free)(void *ctx, void *p);                             /* accepts NULL */
 	/* keep the words that explain the failure of the call in progress on this thread; returns code, so `return h->fail(...)`.
-	 * vendor_code: the driver's own number, or 0.  The text is copied (1023 bytes of it); of several the last counts.  Words of work
-	 * that ends on another thread go to log. */
+	 * vendor_code: the driver's own number, or 0.  The text is copied (1023 bytes of it); of several the last counts.  Work
+	 * that ends on another thread: said there before host->done, which takes them along with a failure and forgets them else. */
 	int32_t (*fail)(void *ctx, int32_t code, int64_t vendor_code, const char *text);
 	/* one line for the user, copied, shown with the plugin's id before it.  level 0 error, 1 warning, 2 information, 3 debugging: the
 	 * tenon command shows 0 and 1, all under TENON_LOG=all */
