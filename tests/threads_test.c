@@ -22,13 +22,15 @@ static void ok(int32_t st, const char *name, const char *how)
 static const struct tn_executable_options waits = { .head = TN_HEAD(tn_executable_options, 0), .wait = 1 };
 static const struct tn_executable_options does_not_wait = { .head = TN_HEAD(tn_executable_options, 0) };
 
-/* ---- a session and a model to work on; cached: kernels are kept in a folder of its own, so that rounds cost little */
+/* ---- a session and a model to work on */
+#define CACHED    1          /* kernels are kept in a folder of its own, so that rounds cost little */
+#define VALIDATED 2
 struct bench { struct tn_session *s; struct tn_model *m; char folder[256]; };
-static struct bench bench(const char *backend, int cached)
+static struct bench bench(const char *backend, unsigned flags)
 {
 	struct bench b = { .folder = "" };
-	struct tn_session_options o = { .head = TN_HEAD(tn_session_options, 0), .backend = backend, .cache_dir = b.folder, .threads = 2 };
-	if (cached) ok(tn_tool_dir(b.folder, sizeof b.folder), "cache folder", backend);
+	struct tn_session_options o = { .head = TN_HEAD(tn_session_options, 0), .backend = backend, .cache_dir = b.folder, .threads = 2, .validate = !!(flags & VALIDATED) };
+	if (flags & CACHED) ok(tn_tool_dir(b.folder, sizeof b.folder), "cache folder", backend);
 	ok(tn_session_create(&o, &b.s), "session", backend);
 	ok(tn_model_parse(b.s, pointwise, strlen(pointwise), &b.m), "model", backend);
 	return b;
@@ -101,10 +103,10 @@ static void *churn(void *arg)
 
 static void test_churn(void **st)
 {
-	static const char *const backends[] = { "cpu_simd", "ref", "ref,cpu_simd" };
+	static const char *const backends[] = { "cpu_simd", "ref", "ref,cpu_simd", "cpu_simd,ref" };
 	(void)st;
-	for (int k = 0; k < 3; k++) {
-		struct bench b = bench(backends[k], 1);
+	for (int k = 0; k < 4; k++) {
+		struct bench b = bench(backends[k], k < 2 ? CACHED : CACHED | VALIDATED);
 		struct churner c[4];
 		struct caller callers[2];
 		pthread_t t[6];
@@ -216,7 +218,7 @@ static void *open_often(void *arg)
 
 static void test_sessions_side_by_side(void **st)
 {
-	struct opener w[3] = { { "ref,cpu_simd", 0, 0 }, { "ref,cpu_simd", 1, 0 }, { "cpu_simd,ref", 0, 0 } };
+	struct opener w[3] = { { "ref,cpu_simd", 0, 0 }, { "ref,cpu_simd", 1, 0 }, { "cpu_simd,ref", 1, 0 } };
 	pthread_t t[3];
 	(void)st;
 	for (int i = 0; i < 3; i++) pthread_create(&t[i], NULL, open_often, &w[i]);
@@ -236,7 +238,7 @@ static void test_memory_is_flat(void **st)
 	enum { WARM = 20, ROUNDS = 100, ROOM = 16384 };           /* a block of 256 bytes lost each round shows */
 	(void)st;
 	for (int k = 0; k < 2; k++) {
-		struct bench b = bench(backends[k], 1);
+		struct bench b = bench(backends[k], CACHED);
 		uint64_t blocks = b.s->host_allocs;
 		size_t start = 0;
 		for (int round = 0; round < ROUNDS; round++) {

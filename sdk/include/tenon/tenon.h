@@ -40,7 +40,7 @@ struct tn_session_options {
 	const char *plugin_path;      /* like TENON_PLUGIN_PATH; NULL: the variable, else the build's folders */
 	const char *cache_dir;        /* NULL: TENON_CACHE_DIR, else XDG_CACHE_HOME/tenon, else ~/.cache/tenon; "" : none */
 	uint32_t threads, validate;   /* threads 0: TENON_THREADS, else the cores of this process; validate 1: check every plugin call */
-	void (*log)(void *ctx, uint32_t level, const char *text);   /* NULL: dropped; level as tn_host.log */
+	void (*log)(void *ctx, uint32_t level, const char *text);   /* NULL: dropped; level as tn_host.log; on any thread, also several at once */
 	void *log_ctx;
 	uint64_t list_all;            /* 1: open what is not selected, too, to learn its devices; a list that can't be had is no error */
 };
