@@ -16,6 +16,7 @@ uint16_t ref_to_half(float x)
 	uint16_t sign = signbit(x) ? 0x8000 : 0;
 	float m = fabsf(x);
 	if (isnan(x)) return sign | 0x7e00;
+	if (m == 0) return sign;                                     /* frexp gives it the exponent of one half */
 	if (m >= 65520.0f) return sign | 0x7c00;
 	int e;
 	frexpf(m, &e);
