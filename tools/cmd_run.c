@@ -6,18 +6,16 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <tenon/nest.h>
-#include "ir/half.h"
 #include "ir/prim.h"
+#include "tools/inputs.h"
 #include "tools/npy.h"
 #include "tools/tool.h"
 
-#define MAX_PORTS 64
-
-struct named { const char *name, *value; };
 struct args {
 	const char *model, *backend, *output;
-	struct named inputs[MAX_PORTS], dims[MAX_PORTS], compares[MAX_PORTS];
-	uint32_t n_inputs, n_dims, n_compares, repeat, strict, fuse_none;
+	struct tool_inputs inputs;
+	struct tool_named compares[TOOL_MAX_PORTS];
+	uint32_t n_compares, repeat, strict, fuse_none;
 	double tolerance;
 };
 struct state {
@@ -25,9 +23,8 @@ struct state {
 	struct tn_session *s;
 	struct tn_model *m;
 	struct tn_executable *x;
-	struct tn_tensor *in[MAX_PORTS], *out[MAX_PORTS];
-	struct npy files[MAX_PORTS];
-	uint32_t n_in, n_out;
+	struct tn_tensor *out[TOOL_MAX_PORTS];
+	uint32_t n_out;
 	double started;
 };
 
@@ -43,23 +40,13 @@ static int usage(FILE *f, int status)
 }
 
 /* ---- arguments */
-static int split_named(char *text, struct named *out, uint32_t *n, int need_name)
-{
-	char *eq = strchr(text, '=');
-	if ((!eq && need_name) || *n == MAX_PORTS) { fprintf(stderr, "tenon run: '%s' is not NAME=VALUE\n", text); return 0; }
-	if (eq) *eq = 0;
-	out[(*n)++] = (struct named){ eq ? text : NULL, eq ? eq + 1 : text };
-	return 1;
-}
-
 static int parse(int argc, char **argv, struct args *a)
 {
 	int bad = 0;
 	for (int i = 1; i < argc && !bad; i++) {
 		const char *v;
-		if ((v = tool_option(argc, argv, &i, "--input", &bad))) bad |= !split_named((char *)(uintptr_t)v, a->inputs, &a->n_inputs, 1);
-		else if ((v = tool_option(argc, argv, &i, "--dim", &bad))) bad |= !split_named((char *)(uintptr_t)v, a->dims, &a->n_dims, 1);
-		else if ((v = tool_option(argc, argv, &i, "--compare", &bad))) bad |= !split_named((char *)(uintptr_t)v, a->compares, &a->n_compares, 0);
+		if (tool_inputs_option(argc, argv, &i, &a->inputs, &bad)) continue;
+		if ((v = tool_option(argc, argv, &i, "--compare", &bad))) bad |= !tool_split_named((char *)(uintptr_t)v, a->compares, &a->n_compares, 0);
 		else if ((v = tool_option(argc, argv, &i, "--output", &bad))) a->output = v;
 		else if ((v = tool_option(argc, argv, &i, "--backend", &bad))) a->backend = v;
 		else if ((v = tool_option(argc, argv, &i, "--tolerance", &bad))) a->tolerance = atof(v);
@@ -75,115 +62,14 @@ static int parse(int argc, char **argv, struct args *a)
 	return !bad;
 }
 
-/* ---- inputs */
-static uint64_t random_state = 0x9e3779b97f4a7c15u;
-static double uniform(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (double)(random_state >> 11) / 9007199254740992.0;
-}
-
-static double normal(void) { return sqrt(-2 * log(uniform() + 1e-300)) * cos(6.283185307179586 * uniform()); }
-
-static int fill_random(uint32_t dtype, void *at, uint64_t n)
-{
-	for (uint64_t i = 0; i < n; i++) {
-		double x = normal(), k = floor(uniform() * 100);
-		switch (dtype) {
-		case TN_F32: ((float *)at)[i] = (float)x; break;
-		case TN_F64: ((double *)at)[i] = x; break;
-		case TN_F16: ((uint16_t *)at)[i] = tn_f32_to_f16((float)x); break;
-		case TN_BF16: ((uint16_t *)at)[i] = tn_f32_to_bf16((float)x); break;
-		case TN_BOOL: ((uint8_t *)at)[i] = k < 50; break;
-		case TN_U8: case TN_I8: ((uint8_t *)at)[i] = (uint8_t)k; break;
-		case TN_U16: case TN_I16: ((uint16_t *)at)[i] = (uint16_t)k; break;
-		case TN_U32: case TN_I32: ((uint32_t *)at)[i] = (uint32_t)k; break;
-		case TN_U64: case TN_I64: ((uint64_t *)at)[i] = (uint64_t)k; break;
-		default: return 0;
-		}
-	}
-	return 1;
-}
-
-static const char *named_value(const struct named *v, uint32_t n, const char *name)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (v[i].name && !strcmp(v[i].name, name)) return v[i].value;
-	return NULL;
-}
-
-static int make_input(struct state *st, uint32_t i, const struct tn_port *p, const char *how)
-{
-	int64_t dims[8];
-	for (uint32_t k = 0; k < p->rank; k++) {
-		const char *given = named_value(st->a.dims, st->a.n_dims, p->dim_names[k]);
-		dims[k] = p->dims[k] >= 0 ? p->dims[k] : given ? atoll(given) : 1;
-	}
-	if (tn_tensor_create(st->s, p->dtype, p->rank, dims, &st->in[i]) != TN_OK) return 0;
-	if (!strcmp(how, "zeros")) return 1;
-	uint64_t bytes = tn_dtype_bytes(p->dtype);
-	if (fill_random(p->dtype, tn_tensor_data(st->in[i]), bytes ? tn_tensor_bytes(st->in[i]) / bytes : 0)) return 1;
-	fprintf(stderr, "tenon run: input '%s' is %s: give a file or zeros\n", p->name, tn_dtype_name(p->dtype));
-	return 0;
-}
-
-static int load_inputs(struct state *st)
-{
-	struct tn_port p = { .head = TN_HEAD(tn_port, 0) };
-	char why[4400];
-	for (uint32_t k = 0; k < st->a.n_inputs; k++) {                    /* a name that the model does not have */
-		int found = 0;
-		for (uint32_t i = 0; tn_model_input(st->m, i, &p) == TN_OK; i++) found |= !strcmp(p.name, st->a.inputs[k].name);
-		if (found) continue;
-		fprintf(stderr, "tenon run: the model has no input '%s'; it has:", st->a.inputs[k].name);
-		for (uint32_t i = 0; tn_model_input(st->m, i, &p) == TN_OK; i++) fprintf(stderr, " %s", p.name);
-		fputc('\n', stderr);
-		return 0;
-	}
-	for (; tn_model_input(st->m, st->n_in, &p) == TN_OK; st->n_in++) {
-		uint32_t i = st->n_in;
-		if (i == MAX_PORTS) { fprintf(stderr, "tenon run: more than %d inputs\n", MAX_PORTS); return 0; }
-		const char *how = named_value(st->a.inputs, st->a.n_inputs, p.name);
-		if (!how || !strcmp(how, "random") || !strcmp(how, "zeros")) {
-			if (!make_input(st, i, &p, how ? how : "random")) return *tn_error_text() ? !tool_fail() : 0;
-			continue;
-		}
-		struct npy *f = &st->files[i];
-		if (!npy_read(how, f, why, sizeof why)) { fprintf(stderr, "tenon run: input '%s': %s\n", p.name, why); return 0; }
-		if (tn_tensor_wrap(st->s, f->dtype, f->rank, f->dims, NULL, f->data, free, f->data, &st->in[i]) != TN_OK) return !tool_fail();
-	}
-	while (tn_model_output(st->m, st->n_out, &p) == TN_OK && st->n_out < MAX_PORTS) st->n_out++;
-	return 1;
-}
-
 /* ---- outputs */
-static double number_at(uint32_t dtype, const void *at, uint64_t i)
-{
-	switch (dtype) {
-	case TN_F32: return (double)((const float *)at)[i];
-	case TN_F64: return ((const double *)at)[i];
-	case TN_F16: return (double)tn_f16_to_f32(((const uint16_t *)at)[i]);
-	case TN_BF16: return (double)tn_bf16_to_f32(((const uint16_t *)at)[i]);
-	case TN_BOOL: case TN_U8: return ((const uint8_t *)at)[i];
-	case TN_I8: return ((const int8_t *)at)[i];
-	case TN_U16: return ((const uint16_t *)at)[i];
-	case TN_I16: return ((const int16_t *)at)[i];
-	case TN_U32: return ((const uint32_t *)at)[i];
-	case TN_I32: return ((const int32_t *)at)[i];
-	case TN_U64: return (double)((const uint64_t *)at)[i];
-	default: return (double)((const int64_t *)at)[i];
-	}
-}
-
 static void print_tensor(const char *name, struct tn_tensor *t)
 {
 	uint64_t n = tn_tensor_bytes(t) / tn_dtype_bytes(tn_tensor_dtype(t));
 	printf("%-12s %s[", name, tn_dtype_name(tn_tensor_dtype(t)));
 	for (uint32_t k = 0; k < tn_tensor_rank(t); k++) printf("%s%lld", k ? ", " : "", (long long)tn_tensor_dim(t, k));
 	printf("] ");
-	for (uint64_t i = 0; i < n && i < 6; i++) printf(" %.6g", number_at(tn_tensor_dtype(t), tn_tensor_data(t), i));
+	for (uint64_t i = 0; i < n && i < 6; i++) printf(" %.6g", tool_number(tn_tensor_dtype(t), tn_tensor_data(t), i));
 	printf("%s\n", n > 6 ? " ..." : "");
 }
 
@@ -212,7 +98,7 @@ static int compare(const struct state *st, const char *path, const char *name, s
 	for (uint32_t k = 0; same && k < f.rank; k++) same = f.dims[k] == tn_tensor_dim(t, k);
 	if (!same) { fprintf(stderr, "tenon run: %s: another shape than output '%s'\n", path, name); free(f.data); return 0; }
 	for (uint64_t i = 0; i < n; i++) {
-		double want = number_at(f.dtype, f.data, i), got = number_at(tn_tensor_dtype(t), tn_tensor_data(t), i), d = fabs(want - got);
+		double want = tool_number(f.dtype, f.data, i), got = tool_number(tn_tensor_dtype(t), tn_tensor_data(t), i), d = fabs(want - got);
 		if (isnan(want) && isnan(got)) d = 0; else if (want == got) d = 0; else if (isnan(d)) d = INFINITY;
 		if (d > worst) { worst = d; at = i; }
 		if (isfinite(want) && fabs(want) > largest) largest = fabs(want);
@@ -252,13 +138,14 @@ static int run(struct state *st)
 		.fuse = st->a.fuse_none, .progress = progress, .progress_ctx = st };
 	st->started = tool_now_ms();
 	if (tn_session_create(&so, &st->s) != TN_OK || tn_model_load(st->s, st->a.model, &st->m) != TN_OK) return tool_fail();
-	if (!load_inputs(st)) return 2;
-	if (tn_executable_create(st->s, st->m, &xo, &st->x) != TN_OK || tn_executable_run(st->x, st->in, st->n_in, st->out, st->n_out) != TN_OK) return tool_fail();
+	if (!tool_inputs_make(&st->a.inputs, st->s, st->m)) return 2;
+	for (struct tn_port p = { .head = TN_HEAD(tn_port, 0) }; tn_model_output(st->m, st->n_out, &p) == TN_OK && st->n_out < TOOL_MAX_PORTS;) st->n_out++;
+	if (tn_executable_create(st->s, st->m, &xo, &st->x) != TN_OK || tn_executable_run(st->x, st->a.inputs.in, st->a.inputs.n_in, st->out, st->n_out) != TN_OK) return tool_fail();
 	if (tool_now_ms() - st->started > 2000) fputc('\n', stderr);
 	double first = tool_now_ms() - st->started, best = INFINITY;
 	for (uint32_t k = 1; k < st->a.repeat; k++) {
 		double t = tool_now_ms();
-		if (tn_executable_run(st->x, st->in, st->n_in, st->out, st->n_out) != TN_OK) return tool_fail();
+		if (tn_executable_run(st->x, st->a.inputs.in, st->a.inputs.n_in, st->out, st->n_out) != TN_OK) return tool_fail();
 		t = tool_now_ms() - t;
 		if (t < best) best = t;
 	}
@@ -282,7 +169,8 @@ int cmd_run(int argc, char **argv)
 	for (int i = 1; i < argc; i++) if (!strcmp(argv[i], "--help")) return usage(stdout, 0);
 	if (!parse(argc, argv, &st.a)) return 2;
 	int status = run(&st);
-	for (uint32_t i = 0; i < MAX_PORTS; i++) { tn_tensor_release(st.in[i]); tn_tensor_release(st.out[i]); }
+	for (uint32_t i = 0; i < TOOL_MAX_PORTS; i++) tn_tensor_release(st.out[i]);
+	tool_inputs_free(&st.a.inputs);
 	tn_executable_destroy(st.x);
 	tn_model_destroy(st.m);
 	tn_session_destroy(st.s);

@@ -8,6 +8,7 @@
 static const struct { const char *name; int (*run)(int, char **); const char *what; } commands[] = {
 	{ "run", cmd_run, "run a model on files or random numbers, write its outputs" },
 	{ "show", cmd_show, "print a model at a stage of the compiler" },
+	{ "check", cmd_check, "run each fused kernel against the strict evaluator, name what differs" },
 	{ "plugins", cmd_plugins, "list the plugins found, and why each is or is not used" },
 	{ "lint", cmd_lint, "check a plugin's tables with no device" },
 };

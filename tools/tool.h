@@ -4,6 +4,7 @@
 #include <tenon/tenon.h>
 int cmd_run(int argc, char **argv);
 int cmd_show(int argc, char **argv);
+int cmd_check(int argc, char **argv);
 int cmd_plugins(int argc, char **argv);
 int cmd_lint(int argc, char **argv);
 
