@@ -153,6 +153,49 @@ static void test_programs_arrive_during_calls(void **st)
 	end_bench(&b);
 }
 
+/* a program that needs scratch comes after a call was bound without it */
+static struct tn_backend whole_table;
+static atomic_int may_compile, bad_launches, launches;
+static int32_t compile_slowly(struct tn_self *s, struct tn_compile *c)
+{
+	while (!atomic_load(&may_compile)) usleep(100);
+	int32_t st = whole_table.compile(s, c);
+	for (uint64_t i = 0; i < c->entries.count; i++) c->scratch[i] = 4096;
+	return st;
+}
+
+static int32_t launch_with_scratch(struct tn_device *d, const struct tn_launch *l)
+{
+	atomic_fetch_add(&launches, 1);
+	atomic_fetch_add(&bad_launches, l->scratch.size < 4096 || !l->scratch.offset);
+	return whole_table.launch(d, l);
+}
+static int32_t record_nothing(struct tn_device *d, const struct tn_launch *const *l, uint64_t n, struct tn_record **r) { (void)d; (void)l; (void)n; (void)r; return TN_E_UNSUPPORTED; }
+
+static void test_scratch_of_late_programs(void **st)
+{
+	struct bench b = bench("cpu_simd", 0);
+	struct tn_backend *table = &b.s->placed[0]->backend;
+	struct caller c[4];
+	pthread_t t[4];
+	struct tn_executable *x;
+	(void)st;
+	whole_table = *table;
+	table->compile = compile_slowly;
+	table->launch = launch_with_scratch;
+	table->record = record_nothing;
+	ok(tn_executable_create(b.s, b.m, &does_not_wait, &x), "scratch", "");
+	assert_true(one_call(b.s, x, 3));
+	assert_int_equal(launches, 0);
+	for (int i = 0; i < 4; i++) { c[i] = (struct caller){ b.s, x, 3 + i / 3, 0 }; pthread_create(&t[i], NULL, call_until_compiled, &c[i]); }
+	atomic_store(&may_compile, 1);
+	for (int i = 0; i < 4; i++) { pthread_join(t[i], NULL); assert_false(c[i].bad); }
+	assert_int_equal(bad_launches, 0);
+	assert_true(launches >= 4);              /* and programs are used, not left aside */
+	tn_executable_destroy(x);
+	end_bench(&b);
+}
+
 /* ---- destroying waits for calls in flight, also for those that fail, and nothing of them touches what is gone */
 struct last_call { struct tn_session *s; struct tn_executable *x; int fails, bad; };
 static void *call_last(void *arg)
@@ -369,7 +412,8 @@ static void test_checked_index(void **st)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_threads), cmocka_unit_test(test_churn), cmocka_unit_test(test_programs_arrive_during_calls), cmocka_unit_test(test_destroy_waits), cmocka_unit_test(test_sessions_side_by_side),
+		cmocka_unit_test(test_threads), cmocka_unit_test(test_churn), cmocka_unit_test(test_programs_arrive_during_calls), cmocka_unit_test(test_scratch_of_late_programs),
+		cmocka_unit_test(test_destroy_waits), cmocka_unit_test(test_sessions_side_by_side),
 		cmocka_unit_test(test_memory_is_flat), cmocka_unit_test(test_words_of_the_device), cmocka_unit_test(test_words_reach_the_caller), cmocka_unit_test(test_checked_index),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
