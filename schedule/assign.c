@@ -55,7 +55,7 @@ int as_kernel(struct as_ctx *c, uint32_t slot, const struct tn_graph *g, const s
 
 int as_native(struct as_ctx *c, uint32_t slot, const struct tn_graph *g, const struct tn_node *n)
 {
-	return as_kernel(c, slot, g, n) || (q_graph_rule(c->p, slot, tn_prim_info(n->prim)->cls) && q_caps(c->p, slot, g, n));
+	return as_kernel(c, slot, g, n) || (q_graph_rule(c->p, slot, g, n) && q_caps(c->p, slot, g, n));
 }
 
 struct tn_ir *as_open(const struct tn_graph *g, const struct tn_node *n, struct tn_arena *a)

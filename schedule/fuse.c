@@ -342,7 +342,7 @@ static void place(struct fz *z, uint32_t node)
 	else if (kernel_can(z, node))
 		place_kernel(z, node);
 	else
-		place_graph(z, node, q_graph_rule(z->p, z->slot[node], q_class(z->g, node)));
+		place_graph(z, node, q_graph_rule(z->p, z->slot[node], z->g, &z->g->nodes.at[node]));
 }
 
 /* ---- reductions of one input over the same dims: one pass over it */

@@ -162,6 +162,15 @@ static uint32_t inputs(const struct fz *z)
 	return n;
 }
 
+/* the node that a rule is about: the last of its anchor's classes */
+static int anchor_serves(const struct fz *z, uint32_t slot, const struct tn_rule_row *r, const uint32_t *nodes, uint32_t n)
+{
+	for (uint32_t i = n; i-- > 0;)
+		if (r->anchor & TN_CLASS(q_class(z->g, nodes[i])))
+			return q_rule_serves(z->p, slot, r, z->g, &z->g->nodes.at[nodes[i]]);
+	return q_rule_serves(z->p, slot, r, z->g, &z->g->nodes.at[nodes[n - 1]]);
+}
+
 const char *fz_rule(struct fz *z, uint32_t slot, const uint32_t *nodes, uint32_t n, const struct tn_frame *f, int *allowed)
 {
 	const struct tn_rule_row_rows *rows = &z->p->at[slot].backend->rules;
@@ -169,16 +178,19 @@ const char *fz_rule(struct fz *z, uint32_t slot, const uint32_t *nodes, uint32_t
 	*allowed = n == 1 && q_template(z->p, slot, f->cls);
 	if (!q_template(z->p, slot, f->cls) || n > MAX_NODES || inputs(z) > MAX_INPUTS || z->p->fuse_none)
 		return NULL;
+	const struct tn_rule_row *best = NULL;
 	masks(z, nodes, n, f, &anchor, &before, &after);
 	for (uint64_t i = 0; i < rows->count; i++) {
 		const struct tn_rule_row *r = &rows->at[i];
 		const uint32_t both = f->cls == TN_NEST_ROWS ? r->producers | r->consumers : 0;
-		if (r->flags & TN_RULE_GRAPH || r->pattern || !(r->anchor & anchor) || before & ~(r->producers | both) || after & ~(r->consumers | both))
+		if (r->flags & TN_RULE_GRAPH || !(r->anchor & anchor) || before & ~(r->producers | both) || after & ~(r->consumers | both))
 			continue;
-		if ((r->max_nodes && n > r->max_nodes) || (r->max_inputs && inputs(z) > r->max_inputs) || q_disabled(z->p, slot, r->id))
+		if ((r->max_nodes && n > r->max_nodes) || (r->max_inputs && inputs(z) > r->max_inputs) || (best && r->benefit <= best->benefit))
 			continue;
-		*allowed = 1;
-		return r->id;
+		if (anchor_serves(z, slot, r, nodes, n))
+			best = r;
 	}
-	return NULL;
+	if (best)
+		*allowed = 1;
+	return best ? best->id : NULL;
 }

@@ -116,13 +116,39 @@ int q_caps(const struct tn_places *p, uint32_t slot, const struct tn_graph *g, c
 	return 0;
 }
 
-const struct tn_rule_row *q_graph_rule(const struct tn_places *p, uint32_t slot, uint32_t cls)
+static int value_fixed(const struct tn_graph *g, uint32_t v)
+{
+	for (uint32_t d = 0; d < tn_rank(g, v); d++)
+		if (tn_size_known(g, tn_shape(g, v)[d]) < 0)
+			return 0;
+	return 1;
+}
+
+static int node_fixed(const struct tn_graph *g, const struct tn_node *n)
+{
+	for (uint32_t i = 0; i < n->n_in; i++)
+		if (!value_fixed(g, tn_in(g, n, i)))
+			return 0;
+	for (uint32_t i = 0; i < n->n_out; i++)
+		if (!value_fixed(g, tn_out(g, n, i)))
+			return 0;
+	return 1;
+}
+
+int q_rule_serves(const struct tn_places *p, uint32_t slot, const struct tn_rule_row *r, const struct tn_graph *g, const struct tn_node *n)
+{
+	return !r->pattern && !q_disabled(p, slot, r->id) && (!(r->flags & TN_RULE_STATIC) || node_fixed(g, n)) && q_where(r->where, g, n);
+}
+
+const struct tn_rule_row *q_graph_rule(const struct tn_places *p, uint32_t slot, const struct tn_graph *g, const struct tn_node *n)
 {
 	const struct tn_rule_row_rows *rows = &p->at[slot].backend->rules;
+	const struct tn_rule_row *best = NULL;
+	const uint32_t cls = TN_CLASS(tn_prim_info(n->prim)->cls);
 	for (uint64_t i = 0; i < rows->count; i++) {
 		const struct tn_rule_row *r = &rows->at[i];
-		if (r->flags & TN_RULE_GRAPH && r->pattern == NULL && (r->anchor | r->producers | r->consumers) & TN_CLASS(cls) && !q_disabled(p, slot, r->id))
-			return r;
+		if (r->flags & TN_RULE_GRAPH && (r->anchor | r->producers | r->consumers) & cls && (!best || r->benefit > best->benefit) && q_rule_serves(p, slot, r, g, n))
+			best = r;
 	}
-	return NULL;
+	return best;
 }

@@ -13,7 +13,10 @@ int q_stores(const struct tn_places *p, uint32_t slot, uint32_t dtype);         
 /* a kernel of the plugin can compute this elementwise node: spelled, or through f32, or by a definition whose every node it can */
 int q_point(struct tn_query *q, uint32_t slot, const struct tn_graph *g, const struct tn_node *n);
 int q_caps(const struct tn_places *p, uint32_t slot, const struct tn_graph *g, const struct tn_node *n);   /* a caps row names the node */
-const struct tn_rule_row *q_graph_rule(const struct tn_places *p, uint32_t slot, uint32_t cls);            /* an enabled rule of the graph way whose masks hold the class */
+/* the rule of the graph way with the highest benefit whose masks hold the node's class and that serves it */
+const struct tn_rule_row *q_graph_rule(const struct tn_places *p, uint32_t slot, const struct tn_graph *g, const struct tn_node *n);
+/* an enabled rule with no pattern whose `where` holds for the node, and whose STATIC does not ask for more than the node has */
+int q_rule_serves(const struct tn_places *p, uint32_t slot, const struct tn_rule_row *r, const struct tn_graph *g, const struct tn_node *n);
 uint32_t q_in_dtype(const struct tn_graph *g, const struct tn_node *n);                    /* as q_spells wants it */
 
 static inline uint32_t q_class(const struct tn_graph *g, uint32_t node)

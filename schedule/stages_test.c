@@ -1,5 +1,6 @@
 /* stages_test.c - what the stages decide, as text: slots, copies, packs, groups, nests */
 #include "schedule/fake.h"
+#include "schedule/query.h"
 #include "schedule/where.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -239,9 +240,41 @@ static void bad_texts(void **unused)
 	}
 }
 
+/* of rules of the graph way: the highest benefit whose predicate holds, and static ones only where nothing is symbolic */
+static const struct tn_rule_row picky_rules[] = {
+	{ .id = "any", .anchor = TN_CLASS(TN_CLASS_POINTWISE), .benefit = 1, .flags = TN_RULE_GRAPH },
+	{ .id = "four", .anchor = TN_CLASS(TN_CLASS_POINTWISE), .where = "dim0 == 4", .benefit = 3, .flags = TN_RULE_GRAPH },
+	{ .id = "fixed", .anchor = TN_CLASS(TN_CLASS_POINTWISE), .benefit = 2, .flags = TN_RULE_GRAPH | TN_RULE_STATIC },
+	{ .id = "pattern", .anchor = TN_CLASS(TN_CLASS_POINTWISE), .pattern = "", .benefit = 9, .flags = TN_RULE_GRAPH },
+};
+static const struct tn_backend picky = { .head = TN_HEAD(tn_backend, TN_KIND_BACKEND), .id = "picky", .rules = TN_ROWS(picky_rules) };
+
+static void choose_rules(void *arg)
+{
+	static const char text[] = "graph @t(%x: f32[n, 2], %y: f32[4, 2], %z: f32[5, 2]) {\n%a = neg %x\n%b = neg %y\n%c = neg %z\nreturn %a, %b, %c\n}";
+	static const char *const want[] = { "any", "four", "fixed" };
+	struct tn_arena *a = arg;
+	const struct tn_place place = { &picky, NULL, NULL };
+	const struct tn_places p = { .at = &place, .n = 1 };
+	const struct tn_graph *g = &tn_ir_parse(a, text, strlen(text), "t")->g;
+	for (uint32_t i = 0; i < 3; i++)
+		assert_string_equal(q_graph_rule(&p, 0, g, &g->nodes.at[i])->id, want[i]);
+}
+
+static void rules_chosen(void **state)
+{
+	struct tn_diag d = { .code = TN_OK };
+	struct tn_arena a;
+	(void)state;
+	tn_arena_init(&a, &d);
+	if (tn_protect(&d, choose_rules, &a) != TN_OK)
+		fail_msg("%s", d.text);
+	tn_arena_fini(&a);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(stages), cmocka_unit_test(packing), cmocka_unit_test(equal_nests), cmocka_unit_test(wheres), cmocka_unit_test(bad_texts) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(stages), cmocka_unit_test(packing), cmocka_unit_test(equal_nests), cmocka_unit_test(wheres), cmocka_unit_test(rules_chosen), cmocka_unit_test(bad_texts) };
 	tn_decomp_register();
 	cpu = fake_rich_backend;
 	cpu.id = "cpu";

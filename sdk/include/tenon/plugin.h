@@ -146,7 +146,9 @@ struct tn_cap_row {
 	uint32_t rank_lo, rank_hi;              /* of the first operand (of the result where there is none); 0, 0: 0 to 8 */
 	uint32_t flags;                         /* 0 */
 	uint32_t ulp;                           /* worst error claimed, 0: the table's */
-	const char *where;                      /* a predicate in the expression language, or NULL: always.  0.1: not evaluated */
+	const char *where;                      /* a predicate over the node, or NULL: always.  Numbers, + - * / %, comparisons, && || !, and the
+	                                           names rank, elements, dim0 to dim7 and dim(i) of the first operand and the node's integer
+	                                           attributes; one that hangs on a symbolic size does not hold */
 };
 TN_SPAN(tn_cap_row);
 
@@ -201,7 +203,7 @@ TN_SPAN(tn_template_row);
 enum tn_rule_flag {
 	TN_RULE_GRAPH = 1,      /* the region comes to compile as a graph (library and graph way); else nests and templates */
 	TN_RULE_ATOMS = 2,      /* with GRAPH: composites are expanded before matching, down to what caps name.  0.1: always so */
-	TN_RULE_STATIC = 4      /* all dims must be fixed.  0.1: not looked at; DECLINE a region with symbols */
+	TN_RULE_STATIC = 4      /* all dims must be fixed: a node with symbols in its shapes is not claimed */
 };
 #define TN_CLASS(c) (UINT32_C(1) << (c))      /* masks over enum tn_prim_class */
 enum tn_prim_class {
@@ -216,8 +218,8 @@ struct tn_rule_row {
 	                                            node of any of the three that caps name may join the region */
 	uint32_t max_inputs, max_nodes;          /* 0: no limit.  max_inputs: of kernels.  A single node may have more of both */
 	const char *pattern;                     /* .tn text of a small graph to match (library way), or NULL.  0.1: such rows are passed over */
-	const char *where;                       /* predicate, or NULL: always.  0.1: not evaluated */
-	double benefit;                          /* higher is taken first.  0.1: the first row that allows the set */
+	const char *where;                       /* predicate over the anchor, as in a capability row, or NULL: always */
+	double benefit;                          /* of the rules that allow a set the one with the highest counts; the first of equal ones */
 	uint64_t flags;                          /* enum tn_rule_flag */
 };
 TN_SPAN(tn_rule_row);
