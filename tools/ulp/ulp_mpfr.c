@@ -142,9 +142,13 @@ static void m_elu(mpfr_ptr r, mpfr_srcptr x)
 static void m_selu(mpfr_ptr r, mpfr_srcptr x)
 {
 	int up = mpfr_sgn(x) > 0;
+	mpfr_t c;                                       /* the decimals themselves: the product of the doubles is 0.8 ulp off */
+	mpfr_init2(c, 160);
 	m_elu(r, x);
-	if (!up) mpfr_mul_d(r, r, 1.6732632423543772848170429916717, N);
-	mpfr_mul_d(r, r, 1.0507009873554804934193349852946, N);
+	if (!up) mpfr_set_str(c, "1.6732632423543772848170429916717", 10, N), mpfr_mul(r, r, c, N);
+	mpfr_set_str(c, "1.0507009873554804934193349852946", 10, N);
+	mpfr_mul(r, r, c, N);
+	mpfr_clear(c);
 }
 static void m_softplus(mpfr_ptr r, mpfr_srcptr x)              /* the default threshold cuts at 20 */
 {
