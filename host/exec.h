@@ -28,6 +28,7 @@ struct tn_instance {
 	struct tn_memory **dev_scratch;      /* by domain */
 	uint64_t *scratch_room, *scratch_need;   /* by domain: bytes there, bytes that a segment asks for */
 	void **temp;                         /* by input, then by output: dense stand-ins */
+	int once;                            /* for the constant launches: nothing else is sized or laid out */
 	uint64_t used;                       /* tick of the newest use */
 	uint64_t generation;                 /* of the programs it was bound for */
 	struct tn_record *record;            /* of the whole call, or NULL */
@@ -61,6 +62,7 @@ int32_t tn_compile_programs(struct tn_executable *x, uint64_t **deny, uint32_t *
 /* instance.c */
 const struct tn_space *tn_domain_space(const struct tn_session *s, uint32_t domain, uint32_t *number);   /* where buffers live; domain is not 0 */
 int32_t tn_domain_alloc(struct tn_session *s, uint32_t domain, uint64_t size, struct tn_memory **out, struct tn_diag *d);  /* a slab; trims once */
+/* symbols NULL: an instance for the constant launches alone, which hang on no symbol; it is given back as broken */
 int32_t tn_instance_take(struct tn_executable *x, const int64_t *symbols, struct tn_instance **out, struct tn_diag *d);
 void tn_instance_give(struct tn_instance *in, int broken);
 void tn_instance_destroy(struct tn_instance *in);

@@ -59,16 +59,15 @@ static int32_t make_resident(struct tn_executable *x, struct tn_diag *d)
 	return st;
 }
 
-/* launches that read only constants run now, once; symbols don't matter to them */
+/* launches that read only constants run now, once */
 static int32_t run_once(struct tn_executable *x, struct tn_diag *d)
 {
 	const struct tn_plan *plan = x->c.plan;
 	int any = 0;
 	for (uint32_t i = 0; i < plan->n_launches; i++) any |= plan->launches[i].once;
 	if (!any) return TN_OK;
-	int64_t *symbols = tn_array(&x->arena, int64_t, plan->g->n_symbols);
 	struct tn_instance *in;
-	int32_t st = tn_instance_take(x, symbols, &in, d);
+	int32_t st = tn_instance_take(x, NULL, &in, d);
 	if (st != TN_OK) return st;
 	for (uint32_t i = 0; i < plan->n_launches && st == TN_OK; i++)
 		if (plan->launches[i].once) st = tn_launch_run(in, i, d);

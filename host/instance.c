@@ -157,27 +157,43 @@ static int32_t set_scratch(struct tn_instance *in, uint32_t segment, const uint6
 	return st;
 }
 
-int32_t tn_instance_segment(struct tn_instance *in, uint32_t segment, struct tn_diag *d)
+static int32_t size_buffers(struct tn_instance *in, uint32_t segment, struct tn_diag *d)
 {
 	struct tn_executable *x = in->x;
 	const struct tn_plan *plan = x->c.plan;
-	tn_sizes_eval(&plan->sizes, in->symbols, in->plan_sizes);
-	for (uint32_t p = 0; p < plan->n_programs; p++) tn_sizes_eval(&plan->programs[p].sizes, in->symbols, in->sizes[p]);
 	for (uint32_t b = 0; b < plan->n_buffers; b++) {
-		if (plan->buffers[b].segment != segment) continue;
+		int resident = plan->buffers[b].home == TN_HOME_CONSTANT || plan->buffers[b].home == TN_HOME_RESIDENT;
+		if (plan->buffers[b].segment != segment || (in->once && !resident)) continue;
 		int64_t n = in->plan_sizes[plan->buffers[b].bytes];
 		if (n < 0) return tn_fail(d, TN_E_RANGE, "run: the size of value %%%u overflows or is negative", plan->buffers[b].value);
 		in->bytes[b] = (uint64_t)n;
 		in->refs[b].size = (uint64_t)n;
-		if (plan->buffers[b].home == TN_HOME_CONSTANT || plan->buffers[b].home == TN_HOME_RESIDENT) in->refs[b] = x->resident[b];
+		if (resident) in->refs[b] = x->resident[b];
 	}
-	int32_t st = TN_OK;
-	for (uint32_t domain = 0; domain < plan->n_domains && st == TN_OK; domain++) st = lay_out(in, segment, domain, d);
+	return TN_OK;
+}
+
+struct sizing { struct tn_instance *in; uint32_t segment; struct tn_diag *d; int32_t st; };
+static void size_segment(void *arg)
+{
+	struct sizing *w = arg;
+	struct tn_instance *in = w->in;
+	const struct tn_plan *plan = in->x->c.plan;
+	tn_sizes_eval(&plan->sizes, in->symbols, in->plan_sizes);
+	for (uint32_t p = 0; p < plan->n_programs; p++) tn_sizes_eval(&plan->programs[p].sizes, in->symbols, in->sizes[p]);
+	w->st = size_buffers(in, w->segment, w->d);
+	for (uint32_t domain = 0; domain < plan->n_domains && w->st == TN_OK && !in->once; domain++) w->st = lay_out(in, w->segment, domain, w->d);
 	memset(in->scratch_need, 0, plan->n_domains * sizeof *in->scratch_need);
-	for (uint32_t i = 0; i < plan->n_launches && st == TN_OK; i++)
-		if (plan->launches[i].segment == segment) st = fill_launch(in, i, in->scratch_need, d);
-	if (st == TN_OK) st = set_scratch(in, segment, in->scratch_need, d);
-	return st;
+	for (uint32_t i = 0; i < plan->n_launches && w->st == TN_OK; i++)
+		if (plan->launches[i].segment == w->segment && (plan->launches[i].once || !in->once)) w->st = fill_launch(in, i, in->scratch_need, w->d);
+	if (w->st == TN_OK) w->st = set_scratch(in, w->segment, in->scratch_need, w->d);
+}
+
+int32_t tn_instance_segment(struct tn_instance *in, uint32_t segment, struct tn_diag *d)
+{
+	struct sizing w = { in, segment, d, TN_OK };
+	int32_t st = tn_protect(&in->diag, size_segment, &w);          /* laying out takes memory from the arena */
+	return st == TN_OK ? w.st : tn_fail(d, st, "%s", in->diag.text);
 }
 
 /* ---- life */
@@ -250,7 +266,8 @@ static int32_t create(struct tn_executable *x, const int64_t *symbols, struct tn
 	int32_t st = tn_protect(&in->diag, make_arrays, &m);
 	if (st != TN_OK) tn_fail(d, st, "%s", in->diag.text);
 	if (st == TN_OK) {
-		memcpy(in->symbols, symbols, x->c.plan->g->n_symbols * sizeof *symbols);
+		in->once = !symbols;
+		if (symbols) memcpy(in->symbols, symbols, x->c.plan->g->n_symbols * sizeof *symbols);
 		st = tn_instance_segment(in, 0, d);
 	}
 	if (st != TN_OK) { tn_instance_destroy(in); return st; }
@@ -276,7 +293,7 @@ int32_t tn_instance_take(struct tn_executable *x, const int64_t *symbols, struct
 {
 	pthread_mutex_lock(&x->lock);
 	x->n_busy++;
-	struct tn_instance *in = find(x, symbols);
+	struct tn_instance *in = symbols ? find(x, symbols) : NULL;
 	pthread_mutex_unlock(&x->lock);
 	if (in && in->generation == atomic_load(&x->generation)) { *out = in; return TN_OK; }
 	tn_instance_destroy(in);                 /* programs came since: they may need scratch */

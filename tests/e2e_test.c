@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@ static const struct graph_case cases[] = {
 	{ "layer norm", "graph @t(%x: f32[n, 33], %w: f32[33], %o: f32[33]) -> f32[n, 33] where 0 <= n {\n%r = layer_norm %x, %w, %o, axis = 1\n%e = exp %r\nreturn %e\n}", { { 3 }, { 1 }, { 40 } } },
 	{ "classify", "graph @t(%x: f32[n, 96], %w: f32[96, 40], %b: f32[40]) -> f32[n, 40] where 0 <= n {\n%d = dot %x, %w, contract = [1, 0]\n%c = broadcast %b, shape = [n, 40], dims = [1]\n%a = add %d, %c\n%r = softmax %a, axis = 1\nreturn %r\n}",
 	  { { 4 }, { 1 }, { 129 } } },
+	{ "packed weights", "graph @t(%x: f32[n, 4]) -> f32[n, 3] where 1 <= n {\nconst %w: f32[4, 3] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}\n%d = dot %x, %w, contract = [1, 0]\n%r = tanh %d\nreturn %r\n}", { { 4 }, { 1 }, { 129 } } },
 	{ "column sums", "graph @t(%x: f32[n, 50, 20]) -> f32[n, 20] where 0 <= n {\n%q = mul %x, %x\n%s = sum %q, axes = [1]\n%r = sqrt %s\nreturn %r\n}", { { 3 }, { 0 }, { 11 } } },
 	{ "mean", "graph @t(%x: f32[n, m, 5]) -> f32[n, 5], f32[n, m, 5] where 1 <= n, 1 <= m {\n%r = mean %x, axes = [1]\n%s = mean %x, axes = [0, 1, 2]\n%b = broadcast %s, shape = [n, m, 5], dims = []\n%d = sub %x, %b\nreturn %r, %d\n}", { { 2, 3 }, { 1, 1 }, { 4, 50 } } },
 	{ "full sum", "graph @t(%x: i32[n, 50]) -> i32[] where 0 <= n {\n%s = sum %x, axes = [0, 1]\nreturn %s\n}", { { 3 }, { 0 }, { 200 } } },
@@ -247,6 +249,91 @@ static void test_variants(void **st)
 	tn_session_destroy(s);
 }
 
+/* ---- random graphs over a symbolic n: values of a few shapes, each made from earlier ones by an operation between these shapes */
+enum { MATRIX, NARROW, COLUMN, ROW, CUBE, SCALAR };        /* [n, 6] [n, 4] [n] [6] [n, 3, 2] [] */
+static const struct { int to, from, from2; const char *text; } grows[] = {
+	{ MATRIX, MATRIX, -1, "neg %a" }, { MATRIX, MATRIX, -1, "tanh %a" }, { MATRIX, MATRIX, -1, "sigmoid %a" }, { MATRIX, MATRIX, MATRIX, "add %a, %b" },
+	{ MATRIX, MATRIX, MATRIX, "mul %a, %b" }, { MATRIX, MATRIX, MATRIX, "max %a, %b" }, { MATRIX, MATRIX, MATRIX, "sub %a, %b" },
+	{ MATRIX, MATRIX, -1, "softmax %a, axis = 1" }, { MATRIX, MATRIX, -1, "softmax %a, axis = 0" }, { MATRIX, MATRIX, ROW, "rms_norm %a, %b, axis = 1" },
+	{ MATRIX, COLUMN, -1, "broadcast %a, shape = [n, 6], dims = [0]" }, { MATRIX, ROW, -1, "broadcast %a, shape = [n, 6], dims = [1]" },
+	{ MATRIX, SCALAR, -1, "broadcast %a, shape = [n, 6], dims = []" }, { MATRIX, CUBE, -1, "reshape %a, shape = [n, 6]" },
+	{ MATRIX, NARROW, -1, "dot %a, %v, contract = [1, 0]" }, { NARROW, MATRIX, -1, "dot %a, %w, contract = [1, 0]" },
+	{ MATRIX, MATRIX, -1, "slice %a, start = [0, 5], limit = [n, -1], step = [1, -1]" }, { NARROW, MATRIX, -1, "slice %a, start = [0, 1], limit = [n, 5], step = [1, 1]" },
+	{ MATRIX, NARROW, -1, "pad %a, 0.25, low = [0, 1], high = [0, 1], interior = [0, 0]" }, { MATRIX, MATRIX, -1, "cumulate %a, axis = 0, op = 1" }, { MATRIX, MATRIX, -1, "cumulate %a, axis = 1, op = 3" },
+	{ NARROW, NARROW, -1, "relu %a" }, { NARROW, NARROW, NARROW, "sub %a, %b" }, { NARROW, NARROW, -1, "layer_norm %a, %g, %g, axis = 1" },
+	{ COLUMN, MATRIX, -1, "sum %a, axes = [1]" }, { COLUMN, MATRIX, -1, "reduce_max %a, axes = [1]" }, { COLUMN, NARROW, -1, "mean %a, axes = [1]" }, { COLUMN, COLUMN, COLUMN, "min %a, %b" },
+	{ ROW, MATRIX, -1, "sum %a, axes = [0]" }, { ROW, MATRIX, -1, "mean %a, axes = [0]" }, { ROW, ROW, ROW, "mul %a, %b" }, { ROW, ROW, -1, "tanh %a" },
+	{ CUBE, MATRIX, -1, "reshape %a, shape = [n, 3, 2]" }, { CUBE, CUBE, -1, "neg %a" }, { CUBE, CUBE, CUBE, "add %a, %b" }, { COLUMN, CUBE, -1, "sum %a, axes = [1, 2]" },
+	{ SCALAR, MATRIX, -1, "mean %a, axes = [0, 1]" }, { SCALAR, ROW, -1, "reduce_max %a, axes = [0]" }, { SCALAR, SCALAR, SCALAR, "add %a, %b" },
+	{ MATRIX, -1, -1, "iota axis = 0, dtype = f32, shape = [n, 6]" }, { COLUMN, -1, -1, "full value = 0.5, dtype = f32, shape = [n]" },
+};
+
+static uint32_t pick(uint32_t n) { return (uint32_t)(uniform() * n); }
+
+/* one of the values of a shape made so far, or -1 */
+static int any_of(int shape, const int *shapes, int n)
+{
+	for (int tries = 0; tries < 24; tries++) {
+		int i = (int)pick((uint32_t)n);
+		if (shapes[i] == shape) return i;
+	}
+	return -1;
+}
+
+static void random_text(char *text, size_t cap)
+{
+	int shapes[32] = { MATRIX, ROW }, n = 2, out[3];
+	size_t at = (size_t)snprintf(text, cap, "graph @t(%%0: f32[n, 6], %%1: f32[6], %%w: f32[6, 4], %%v: f32[4, 6]) where 1 <= n {\n%%g = full value = 1.5, dtype = f32, shape = [4]\n");
+	while (n < 18) {
+		uint32_t k = pick(sizeof grows / sizeof *grows);
+		int a = grows[k].from < 0 ? 0 : any_of(grows[k].from, shapes, n), b = grows[k].from2 < 0 ? 0 : any_of(grows[k].from2, shapes, n);
+		if (a < 0 || b < 0) continue;
+		at += (size_t)snprintf(text + at, cap - at, "%%%d = ", n);
+		for (const char *p = grows[k].text; *p; p++) {
+			if (*p == '%' && (p[1] == 'a' || p[1] == 'b')) at += (size_t)snprintf(text + at, cap - at, "%%%d", *++p == 'a' ? a : b);
+			else text[at++] = *p;
+		}
+		text[at++] = '\n';
+		shapes[n++] = grows[k].to;
+	}
+	for (int i = 0; i < 3; i++) out[i] = i == 0 ? n - 1 : (int)pick((uint32_t)n);
+	snprintf(text + at, cap - at, "return %%%d, %%%d, %%%d\n}", out[0], out[1], out[2]);
+}
+
+static void random_graphs(const char *backend, int count, const char *how)
+{
+	struct tn_session *s = session(backend, 0);
+	char text[8192];
+	struct graph_case c = { how, text, { { 3 }, { 1 }, { 40 } } };
+	for (int i = 0; i < count; i++) {
+		uint64_t seed = state;
+		random_text(text, sizeof text);
+		if (getenv("TENON_TEST_SHOW")) { printf("# %d\n%s\n", i, text); fflush(stdout); }
+		struct tn_executable_options o = waits;
+		o.numerics = i % 2 ? TN_STRICT : TN_DEFAULT;
+		o.fuse = i % 7 == 3;
+		run_case(s, &c, &o, backend);
+		state = seed * 3 + 1;
+	}
+	tn_session_destroy(s);
+}
+
+/* the interpreter is quick to start, so most run there: the plan and the nests are the same as with a compiler */
+static void test_random_graphs(void **st)
+{
+	const char *more = getenv("TENON_TEST_COUNT"), *seed = getenv("TENON_TEST_SEED");
+	int count = more ? atoi(more) : 60;
+	(void)st;
+	if (seed) state = strtoull(seed, NULL, 0);
+	setenv("TENON_OPTIONS", "cpu_simd.cc=no-such-compiler", 1);
+	random_graphs("cpu_simd", count, "random, interpreted");
+	setenv("TENON_DISABLE", "cpu_simd:softmax,cpu_simd:dot,cpu_simd:cumulate", 1);
+	random_graphs("cpu_simd,ref", count / 3, "random, split");
+	unsetenv("TENON_DISABLE");
+	unsetenv("TENON_OPTIONS");
+	random_graphs("cpu_simd", count / 10, "random, compiled");
+}
+
 /* ---- wrong arguments name the thing and the values */
 static void wrong(struct tn_executable *x, struct tn_tensor **in, uint64_t n, const char *words)
 {
@@ -311,7 +398,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ref), cmocka_unit_test(test_cpu_simd), cmocka_unit_test(test_unfused), cmocka_unit_test(test_strict),
 		cmocka_unit_test(test_two_plugins), cmocka_unit_test(test_no_compiler), cmocka_unit_test(test_answers_while_compiling),
-		cmocka_unit_test(test_variants), cmocka_unit_test(test_wrong_arguments), cmocka_unit_test(test_strides), cmocka_unit_test(test_validated),
+		cmocka_unit_test(test_variants), cmocka_unit_test(test_wrong_arguments), cmocka_unit_test(test_strides), cmocka_unit_test(test_validated), cmocka_unit_test(test_random_graphs),
 	};
 	if (!mkdtemp(cache)) return 1;
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
