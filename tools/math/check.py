@@ -215,7 +215,7 @@ static void ref_ndtri(mpfr_t r, mpfr_t x) {
 	if (mpfr_zero_p(x)) { mpfr_set_inf(r, -1); return; }
 	if (mpfr_cmp_ui(x, 1) == 0) { mpfr_set_inf(r, 1); return; }
 	mpfr_t a; mpfr_init2(a, 1300);
-	int up = mpfr_cmp_d(x, 0.5) > 0;
+	int up = mpfr_cmp_d(x, 0.5) >= 0;
 	if (up) mpfr_ui_sub(a, 1, x, MPFR_RNDN); else mpfr_set(a, x, MPFR_RNDN);
 	mpfr_mul_ui(a, a, 2, MPFR_RNDN); inv_erfc(r, a);
 	mpfr_sqrt_ui(a, 2, MPFR_RNDN); mpfr_mul(r, r, a, MPFR_RNDN); if (!up) mpfr_neg(r, r, MPFR_RNDN);
