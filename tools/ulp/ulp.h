@@ -13,7 +13,8 @@
 enum ulp_flag {
 	ULP_SLOW = 1,                      /* truth takes over a microsecond: fewer samples in --quick */
 	ULP_HOT = 2,                       /* what models spend their time in: full sweeps first, f16 and bf16 in --quick, too */
-	ULP_CANCELS = 4                    /* a sum that can come near 0: measured in ulp of the largest of operands and result */
+	ULP_CANCELS = 4,                   /* a sum that can come near 0: measured in ulp of the largest of operands and result */
+	ULP_MIRROR = 8                     /* f(1 - x) minus what is known of x: f64 below 0 in ulp of the largest of f(x), f(1 - x) and 1 */
 };
 struct ulp_truth {
 	const char *name, *attrs;          /* the primitive; attributes as text, "" for the defaults */

@@ -368,7 +368,8 @@ int ulp_mpfr(void) { return 1; }
 void ulp_mpfr_done(void) { mpfr_free_cache(); }
 int ulp_mpfr_has(const struct ulp_truth *t) { return find(t) < N_TRUTHS; }
 
-static struct ulp_error compare(double got, mpfr_srcptr truth)
+/* in ulp of truth, or of 2^(least - 1) where that is more */
+static struct ulp_error compare(double got, mpfr_srcptr truth, int least)
 {
 	mpfr_t d;
 	double r = mpfr_get_d(truth, N);
@@ -379,7 +380,7 @@ static struct ulp_error compare(double got, mpfr_srcptr truth)
 	int e = -1021;
 	if (isinf(r)) e = 1024;
 	else if (r != 0) frexp(r, &e);
-	if (e < -1021) e = -1021;
+	if (e < least) e = least;
 	mpfr_init2(d, 160);
 	if (isinf(got)) mpfr_set_d(d, copysign(0x1p1023, got), N), mpfr_mul_2ui(d, d, 1, N);
 	else mpfr_set_d(d, got, N);
@@ -388,6 +389,19 @@ static struct ulp_error compare(double got, mpfr_srcptr truth)
 	double ulp = fabs(mpfr_get_d(d, N));
 	mpfr_clear(d);
 	return (struct ulp_error){ ulp, 0 };
+}
+
+/* of ULP_MIRROR below 0: the exponent of the larger of 1 and f(1 - x), whose digits cancel near a zero of f */
+static int mirror(const struct ulp_truth *t, unary *f, mpfr_srcptr x)
+{
+	mpfr_t y, r;
+	if (!(t->flags & ULP_MIRROR) || !mpfr_number_p(x) || mpfr_sgn(x) >= 0) return -1021;
+	mpfr_inits2(160, y, r, (mpfr_ptr)0);
+	mpfr_ui_sub(y, 1, x, N);
+	f(r, y);
+	int e = mpfr_regular_p(r) && mpfr_get_exp(r) > 1 ? (int)mpfr_get_exp(r) : 1;
+	mpfr_clears(y, r, (mpfr_ptr)0);
+	return e;
 }
 
 struct ulp_error ulp_mpfr_error(const struct ulp_truth *t, double x, double y, double got)
@@ -400,7 +414,7 @@ struct ulp_error ulp_mpfr_error(const struct ulp_truth *t, double x, double y, d
 	mpfr_set_d(b, y, N);
 	if (truths[i].f) truths[i].f(r, a);
 	else truths[i].g(r, a, b);
-	struct ulp_error e = compare(got, r);
+	struct ulp_error e = compare(got, r, mirror(t, truths[i].f, a));
 	mpfr_clears(a, b, r, (mpfr_ptr)0);
 	return e;
 }
