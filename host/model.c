@@ -66,9 +66,12 @@ struct printing { struct tn_model *m; uint32_t size; const char *text; };
 static void print_dim(void *arg)
 {
 	struct printing *p = arg;
+	if (!p->m->dim_text) p->m->dim_text = tn_array(&p->m->arena, const char *, p->m->ir->g.sizes.count);
+	p->text = p->m->dim_text[p->size];
+	if (p->text) return;
 	struct tn_text t = { .arena = &p->m->arena };
 	tn_size_print(&t, &p->m->ir->g, p->size);
-	p->text = t.at;
+	p->text = p->m->dim_text[p->size] = t.at;
 }
 
 static int32_t port(const struct tn_model *m, uint32_t v, struct tn_port *out)

@@ -57,6 +57,7 @@ struct tn_model {
 	struct tn_diag diag;
 	struct tn_arena arena;
 	struct tn_ir *ir;
+	const char **dim_text;             /* by size: its expression, once asked for */
 	_Atomic uint32_t uses;             /* the owner and each executable: constants are mapped from the file */
 };
 void tn_model_release(struct tn_model *m);
