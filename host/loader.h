@@ -9,7 +9,7 @@ struct tn_candidate {
 	const char *id, *version, *path, *device, *reason;   /* "" where not known */
 	uint32_t state;                        /* enum tn_plugin_state */
 	uint32_t order;                        /* 1-based place in the user's list; 0: not selected */
-	struct tn_backend backend;             /* a copy: optional members filled with the host's stubs; valid in state LOADED */
+	struct tn_backend backend;             /* a copy: optional members filled with the host's defaults; valid in state LOADED */
 	struct tn_self *self;                  /* open when selected */
 	uint32_t ordinal;                      /* of the chosen device */
 	union { struct tn_device_info info; unsigned char room[sizeof(struct tn_device_info) + TN_ROOM]; } dev;
@@ -43,7 +43,7 @@ struct tn_elf_facts {
 };
 void tn_elf_inspect(const void *bytes, uint64_t size, struct tn_elf_facts *out);   /* never reads outside; fault: words, or NULL */
 
-/* stubs for optional members, and the list of required ones that are missing ("" when none), all reported together (host/stubs.c) */
+/* defaults for optional members, and the list of required ones that are missing ("" when none), all reported together (host/defaults.c) */
 void tn_backend_take(const struct tn_backend *in, struct tn_backend *out, char *missing, size_t cap);
 
 /* tn_validate_wrap - c->backend becomes a table whose functions check arguments and results against plugin.h, then call the plugin's.

@@ -1,4 +1,4 @@
-/* stubs.c - a plugin's table as the host uses it: a copy in which every optional member is there.  A stub does what plugin.h says
+/* defaults.c - a plugin's table as the host uses it: a copy in which every optional member is there.  A stub does what plugin.h says
  * in brackets, or answers UNSUPPORTED with its results cleared. */
 #include <stdio.h>
 #include <string.h>
