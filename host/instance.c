@@ -89,12 +89,6 @@ static uint32_t choose(const struct tn_instance *in, uint32_t program)
 	return program;
 }
 
-static uint32_t scratch_domain(const struct tn_instance *in, uint32_t slot)
-{
-	const struct tn_session *s = in->x->s;
-	return slot >= s->n_places || (s->place[slot].device->flags & TN_DEV_HOST_ADDRESS) ? 0 : slot + 1;
-}
-
 /* scratch: by domain, the most that a launch so far needs */
 static int32_t fill_launch(struct tn_instance *in, uint32_t i, uint64_t *scratch, struct tn_diag *d)
 {
@@ -104,6 +98,7 @@ static int32_t fill_launch(struct tn_instance *in, uint32_t i, uint64_t *scratch
 	uint32_t p = in->chosen[i] = choose(in, pl->program);
 	const struct tn_plan_program *pr = &in->x->c.programs[p];
 	const int64_t *v = in->sizes[p];
+	uint32_t domain = tn_slot_domain(&in->x->c.places, pl->slot);
 	struct tn_launch *l = &in->launches[i].l;
 	for (uint32_t k = 0; k < pr->n_scalars; k++) in->scalars[i][k] = v[pr->scalars[k]];
 	*l = (struct tn_launch){ .head = TN_HEAD(tn_launch, TN_KIND_LAUNCH), .buffers = in->args[i], .n_buffers = pl->n_buffers,
@@ -115,12 +110,12 @@ static int32_t fill_launch(struct tn_instance *in, uint32_t i, uint64_t *scratch
 	}
 	uint64_t need = atomic_load(&in->x->program[p]) ? in->x->scratch[p] : 0;
 	if (!pr->interpret && in->x->c.kernels[p] && v[pr->scratch] > 0) {
-		uint32_t at_once = scratch_domain(in, pl->slot) ? 1 : tn_pool_threads(in->x->s->pool);     /* a device of its own makes its own copies */
+		uint32_t at_once = domain ? 1 : tn_pool_threads(in->x->s->pool);     /* a device of its own makes its own copies */
 		uint64_t tile = ((uint64_t)v[pr->scratch] + 63) / 64 * 64 * at_once;
 		if (tile > need) need = tile;
 	}
 	l->scratch.size = need;
-	if (need > scratch[scratch_domain(in, pl->slot)]) scratch[scratch_domain(in, pl->slot)] = need;
+	if (need > scratch[domain]) scratch[domain] = need;
 	return TN_OK;
 }
 
@@ -149,7 +144,7 @@ static int32_t set_scratch(struct tn_instance *in, uint32_t segment, const uint6
 	for (uint32_t domain = 0; domain < plan->n_domains && st == TN_OK; domain++) st = room_scratch(in, domain, sizes[domain], d);
 	for (uint32_t i = 0; i < plan->n_launches && st == TN_OK; i++) {
 		struct tn_ref *ref = &in->launches[i].l.scratch;
-		uint32_t domain = scratch_domain(in, plan->launches[i].slot);
+		uint32_t domain = tn_slot_domain(&in->x->c.places, plan->launches[i].slot);
 		if (plan->launches[i].segment > segment || !ref->size) continue;
 		ref->memory = domain ? in->dev_scratch[domain] : NULL;
 		ref->offset = domain ? 0 : (uint64_t)(uintptr_t)in->scratch;

@@ -133,28 +133,22 @@ static void add_variants(struct way *w, const struct tn_kernel *k, uint32_t slot
 	}
 }
 
-/* an interpreted program takes buffers in the order of the interpreter's nest */
-static const struct tn_nest *same_order(struct way *w, uint32_t i, const struct tn_nest *nest)
-{
-	return w->o->until >= TN_AT_KERNELS ? tn_nest_build(&w->c->groups, i, interpreter_places(w), w->a) : nest;
-}
-
 static void kernel_group(struct way *w, uint32_t i, struct tn_map *seen, uint32_t *cap)
 {
 	struct tn_compiled *c = w->c;
-	const struct tn_nest *nest = c->nests[i] = tn_nest_build(&c->groups, i, &c->places, w->a);
+	const struct tn_nest *nest = c->nests[i] = tn_nest_build(&c->groups, i, &c->places, w->a), *plain = nest;
 	struct { uint64_t key[4], slot; } key = { .slot = c->groups.at[i].slot };
 	tn_nest_key(nest, key.key);
 	uint64_t *at = tn_map_at(seen, &key, sizeof key);
 	if (!*at) {
 		struct tn_kernel *k = w->o->until >= TN_AT_KERNELS ? try_render(w, c->groups.at[i].slot, nest) : NULL;
-		const struct tn_nest *plain = w->o->until >= TN_AT_KERNELS && (!k || w->o->late) ? tn_nest_build(&c->groups, i, interpreter_places(w), w->a) : nest;
+		if (w->o->until >= TN_AT_KERNELS && (!k || w->o->late)) plain = tn_nest_build(&c->groups, i, interpreter_places(w), w->a);
 		*at = c->n_programs + 1;
 		if (k) add_variants(w, k, c->groups.at[i].slot, plain, cap);
 		else *add_program(w, NULL, NULL, cap) = (struct tn_plan_program){ .slot = c->groups.at[i].slot, .nest = plain, .interpret = 1, .next = TN_NOTHING,
 			.sizes = plain->sizes, .name = tn_printf(w->a, "nest_%08llx", (unsigned long long)(key.key[0] >> 32)) };
-	}
-	if (c->programs[*at - 1].interpret) nest = same_order(w, i, nest);
+	} else if (w->o->until >= TN_AT_KERNELS && c->programs[*at - 1].interpret) plain = tn_nest_build(&c->groups, i, interpreter_places(w), w->a);
+	if (c->programs[*at - 1].interpret) nest = plain;             /* buffers in the order of the nest that runs */
 	uint32_t *values = tn_array(w->a, uint32_t, nest->buffers.count);
 	for (uint64_t b = 0; b < nest->buffers.count; b++) values[b] = nest->buffers.at[b].value;
 	c->sources[i] = (struct tn_plan_source){ (uint32_t)*at - 1, values, (uint32_t)nest->buffers.count };

@@ -41,28 +41,6 @@ static int read_outside(const struct fz *z, uint32_t v, uint32_t group)
 	return 0;
 }
 
-static int sizes_fixed(const struct tn_graph *g, const uint32_t *sizes, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (g->sizes.at[sizes[i]].op != TN_SIZE_CONST)
-			return 0;
-	return 1;
-}
-
-/* no size of a node depends on a symbol: neither of its results nor of its attributes */
-static int node_fixed(const struct tn_graph *g, const struct tn_node *n)
-{
-	for (uint32_t i = 0; i < n->n_out; i++)
-		if (!sizes_fixed(g, tn_shape(g, tn_out(g, n, i)), tn_rank(g, tn_out(g, n, i))))
-			return 0;
-	for (uint32_t i = 0; i < n->n_attr; i++) {
-		const struct tn_attr *a = &g->attrs.at[n->attr0 + i];
-		if (a->type == TN_ATTR_SIZES && !sizes_fixed(g, g->dims + a->at, a->count))
-			return 0;
-	}
-	return 1;
-}
-
 /* only reads what is known, and all its sizes are: it runs once */
 static int is_constant(const struct writer *w, const struct tn_group *x)
 {
@@ -73,7 +51,7 @@ static int is_constant(const struct writer *w, const struct tn_group *x)
 		if (!w->fixed[x->in[i]])
 			return 0;
 	for (uint32_t i = 0; i < x->n_nodes; i++)
-		if (!node_fixed(g, &g->nodes.at[x->nodes[i]]))
+		if (!q_node_fixed(g, &g->nodes.at[x->nodes[i]]))
 			return 0;
 	return 1;
 }

@@ -17,7 +17,7 @@ struct maker {
 	uint32_t n_domains, segment;
 };
 
-static uint32_t domain_of(const struct tn_places *p, uint32_t slot)
+uint32_t tn_slot_domain(const struct tn_places *p, uint32_t slot)
 {
 	if (slot >= p->n || (p->at[slot].device->flags & TN_DEV_HOST_ADDRESS)) return 0;
 	return slot + 1;
@@ -120,7 +120,7 @@ static void place_group(struct maker *m, uint32_t i, const struct tn_plan_source
 {
 	const struct tn_group *gr = &m->gs->at[i];
 	int interpret = src->program != TN_NOTHING && programs[src->program].interpret;
-	uint32_t domain = interpret ? 0 : domain_of(m->p, gr->slot), n = src->n_values;
+	uint32_t domain = interpret ? 0 : tn_slot_domain(m->p, gr->slot), n = src->n_values;
 	uint32_t *b = tn_array(m->a, uint32_t, n + 1);
 	for (uint32_t k = 0; k < n; k++) {
 		int written = 0;
@@ -141,7 +141,7 @@ static void place_group(struct maker *m, uint32_t i, const struct tn_plan_source
 static void place_copy(struct maker *m, const struct tn_group *gr)
 {
 	const struct tn_node *n = &m->g->nodes.at[gr->nodes[0]];
-	uint32_t domain = domain_of(m->p, gr->slot);
+	uint32_t domain = tn_slot_domain(m->p, gr->slot);
 	need(m, tn_in(m->g, n, 0), domain, gr->slot);
 }
 

@@ -6,6 +6,7 @@
 
 /* Memory domains: domain 0 is the host's memory, shared by every device with TN_DEV_HOST_ADDRESS and by the host itself;
  * any other slot s is domain s + 1.  A value has at most one buffer in a domain. */
+uint32_t tn_slot_domain(const struct tn_places *p, uint32_t slot);
 enum tn_buffer_home { TN_HOME_INPUT = 1, TN_HOME_OUTPUT = 2, TN_HOME_CONSTANT = 3, TN_HOME_ARENA = 4, TN_HOME_RESIDENT = 5 };
 struct tn_plan_buffer {
 	uint32_t home;                 /* RESIDENT: written once by a constant launch, or a constant uploaded to a device's domain */

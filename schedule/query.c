@@ -116,28 +116,32 @@ int q_caps(const struct tn_places *p, uint32_t slot, const struct tn_graph *g, c
 	return 0;
 }
 
-static int value_fixed(const struct tn_graph *g, uint32_t v)
+static int sizes_fixed(const struct tn_graph *g, const uint32_t *sizes, uint32_t n)
 {
-	for (uint32_t d = 0; d < tn_rank(g, v); d++)
-		if (tn_size_known(g, tn_shape(g, v)[d]) < 0)
+	for (uint32_t i = 0; i < n; i++)
+		if (g->sizes.at[sizes[i]].op != TN_SIZE_CONST)
 			return 0;
 	return 1;
 }
 
-static int node_fixed(const struct tn_graph *g, const struct tn_node *n)
+int q_node_fixed(const struct tn_graph *g, const struct tn_node *n)
 {
-	for (uint32_t i = 0; i < n->n_in; i++)
-		if (!value_fixed(g, tn_in(g, n, i)))
+	for (uint32_t i = 0; i < n->n_in + n->n_out; i++) {
+		const uint32_t v = i < n->n_in ? tn_in(g, n, i) : tn_out(g, n, i - n->n_in);
+		if (!sizes_fixed(g, tn_shape(g, v), tn_rank(g, v)))
 			return 0;
-	for (uint32_t i = 0; i < n->n_out; i++)
-		if (!value_fixed(g, tn_out(g, n, i)))
+	}
+	for (uint32_t i = 0; i < n->n_attr; i++) {
+		const struct tn_attr *a = &g->attrs.at[n->attr0 + i];
+		if (a->type == TN_ATTR_SIZES && !sizes_fixed(g, g->dims + a->at, a->count))
 			return 0;
+	}
 	return 1;
 }
 
 int q_rule_serves(const struct tn_places *p, uint32_t slot, const struct tn_rule_row *r, const struct tn_graph *g, const struct tn_node *n)
 {
-	return !r->pattern && !q_disabled(p, slot, r->id) && (!(r->flags & TN_RULE_STATIC) || node_fixed(g, n)) && q_where(r->where, g, n);
+	return !r->pattern && !q_disabled(p, slot, r->id) && (!(r->flags & TN_RULE_STATIC) || q_node_fixed(g, n)) && q_where(r->where, g, n);
 }
 
 const struct tn_rule_row *q_graph_rule(const struct tn_places *p, uint32_t slot, const struct tn_graph *g, const struct tn_node *n)

@@ -13,6 +13,8 @@ int q_stores(const struct tn_places *p, uint32_t slot, uint32_t dtype);         
 /* a kernel of the plugin can compute this elementwise node: spelled, or through f32, or by a definition whose every node it can */
 int q_point(struct tn_query *q, uint32_t slot, const struct tn_graph *g, const struct tn_node *n);
 int q_caps(const struct tn_places *p, uint32_t slot, const struct tn_graph *g, const struct tn_node *n);   /* a caps row names the node */
+/* no size of the node hangs on a symbol: neither of its operands and results nor of its attributes */
+int q_node_fixed(const struct tn_graph *g, const struct tn_node *n);
 /* the rule of the graph way with the highest benefit whose masks hold the node's class and that serves it */
 const struct tn_rule_row *q_graph_rule(const struct tn_places *p, uint32_t slot, const struct tn_graph *g, const struct tn_node *n);
 /* an enabled rule with no pattern whose `where` holds for the node, and whose STATIC does not ask for more than the node has */
